@@ -1,0 +1,106 @@
+//! The words of `ask.sock`: a person or another agent asks, the assistant answers. A right to ask is not a right to approve.
+//!
+//! Questions travel as [`crate::hello::Request`] of [`AskerSays`]. Several [`crate::hello::Reply`]s of [`AssistantSays`] may answer one
+//! question; the last is `Done`.
+
+use crate::hello::Hello;
+use crate::ids::ProposalNumber;
+use crate::refusal::Refusal;
+use serde::{Deserialize, Serialize};
+
+/// Longest question, in characters.
+pub const MAX_QUESTION: usize = 1_000;
+
+/// One word of the asker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AskerSays {
+    /// A question in plain words. Hanging up before `Done` drops the turn.
+    Ask {
+        /// At most [`MAX_QUESTION`] characters.
+        question: String,
+    },
+    /// First on every connection.
+    Hello(Hello),
+    /// A change that a person typed, sent on to the executor as such.
+    Propose {
+        /// The tool's name.
+        tool: String,
+        /// The arguments as JSON text.
+        arguments: Vec<u8>,
+        /// Why.
+        reason: String,
+    },
+    /// How is the assistant?
+    Status,
+}
+
+/// Who wrote an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AnsweredBy {
+    /// Fixed rules over the last read; no model was asked, or it failed.
+    Keywords {
+        /// Why no model answered, in a few plain words.
+        why: String,
+    },
+    /// A model.
+    Model {
+        /// The name that the model's API gave.
+        name: String,
+    },
+}
+
+/// How the assistant is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AssistantStatus {
+    /// Version and build.
+    pub hello: Hello,
+    /// Seconds since start.
+    pub uptime_seconds: u64,
+    /// The configured model, or nothing when questions are answered by keywords.
+    pub model: Option<String>,
+    /// Host that questions and redacted readings are sent to, when there is a model.
+    pub model_host: Option<String>,
+    /// Whether the normal sign-in is present.
+    pub sign_in: bool,
+    /// Seconds since the last good read of the fleet.
+    pub last_read_seconds: Option<u64>,
+    /// Whether the executor answered the last poll.
+    pub executor_reached: bool,
+    /// Sequence of the newest audit head held as a witness.
+    pub witness: Option<u64>,
+    /// What is wrong, each with what to do; empty when all is well.
+    pub problems: Vec<String>,
+}
+
+/// One word of the assistant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AssistantSays {
+    /// The answer's text, made safe to show except for line breaks.
+    Answer {
+        /// Whole answer.
+        text: String,
+        /// Who wrote it.
+        by: AnsweredBy,
+    },
+    /// Nothing more comes for this request.
+    Done,
+    /// Answer to the hello.
+    Hello(Hello),
+    /// A draft was not admitted.
+    NotProposed(Refusal),
+    /// A proposal waits for a person.
+    Proposed {
+        /// Its number; its facts come from the executor.
+        number: ProposalNumber,
+    },
+    /// A read tool is being asked.
+    Reading {
+        /// The tool's name.
+        tool: String,
+    },
+    /// The request could not be taken.
+    Refused(Refusal),
+    /// How the assistant is.
+    Status(Box<AssistantStatus>),
+}

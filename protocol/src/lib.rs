@@ -1,0 +1,15 @@
+//! Words only: what the three sockets say, and the small values every crate must agree on.
+//!
+//! Nothing in this crate names a decision: the words of the operator's socket live in `control`, so a program that
+//! depends on `protocol` alone cannot say "approve" (`seed 000, Parts`).
+
+pub mod ask;
+pub mod canonical;
+pub mod frame;
+pub mod gate;
+pub mod hello;
+pub mod ids;
+mod json;
+pub mod propose;
+pub mod refusal;
+pub mod shown;
