@@ -1,0 +1,78 @@
+//! What both listeners share: the fleet, the tokens, the log, the armed faults.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+use crate::config::Tokens;
+use crate::faults::{Faults, ReadFault};
+use crate::fleet::state::State;
+use crate::log::CallLog;
+
+/// How many requests to the model stand-in are kept for tests.
+const KEPT_MODEL_REQUESTS: usize = 64;
+
+/// The simulated world. Every lock is held for one short step and never across an await.
+#[derive(Debug)]
+pub(crate) struct World {
+    /// The two accepted tokens.
+    pub(crate) tokens: Tokens,
+    state: Mutex<State>,
+    log: Mutex<CallLog>,
+    faults: Mutex<Faults>,
+    read_faults: Mutex<HashMap<String, ReadFault>>,
+    model_requests: Mutex<VecDeque<Value>>,
+}
+
+impl World {
+    /// A world at its start.
+    pub(crate) fn new(tokens: Tokens, state: State, log: CallLog, faults: Faults) -> Self {
+        Self {
+            tokens,
+            state: Mutex::new(state),
+            log: Mutex::new(log),
+            faults: Mutex::new(faults),
+            read_faults: Mutex::default(),
+            model_requests: Mutex::default(),
+        }
+    }
+
+    /// The fleet.
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    /// The call log.
+    pub(crate) fn log(&self) -> MutexGuard<'_, CallLog> {
+        lock(&self.log)
+    }
+
+    /// The armed write fault.
+    pub(crate) fn faults(&self) -> MutexGuard<'_, Faults> {
+        lock(&self.faults)
+    }
+
+    /// The armed read faults by tool.
+    pub(crate) fn read_faults(&self) -> MutexGuard<'_, HashMap<String, ReadFault>> {
+        lock(&self.read_faults)
+    }
+
+    /// The last requests to the model stand-in, oldest first.
+    pub(crate) fn model_requests(&self) -> Vec<Value> {
+        lock(&self.model_requests).iter().cloned().collect()
+    }
+
+    /// Keeps one request to the model stand-in.
+    pub(crate) fn keep_model_request(&self, request: Value) {
+        let mut kept = lock(&self.model_requests);
+        if kept.len() == KEPT_MODEL_REQUESTS {
+            kept.pop_front();
+        }
+        kept.push_back(request);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
