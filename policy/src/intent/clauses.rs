@@ -1,0 +1,200 @@
+//! Splits the operator's words into clauses: folded words, with what their sentence says about them.
+
+use super::tables;
+
+/// One clause of a sentence.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent observations about one clause")]
+pub(super) struct Clause {
+    /// Its words, folded.
+    pub(super) words: Vec<String>,
+    /// Index of the first word that is no filler.
+    pub(super) start: usize,
+    /// Its sentence is a question.
+    pub(super) question: bool,
+    /// It asks politely for something: "can you", "please".
+    pub(super) polite: bool,
+    /// Some clause of its sentence does.
+    pub(super) sentence_polite: bool,
+    /// A negation of an earlier clause of the sentence still holds.
+    pub(super) negated: bool,
+    /// Its sentence began with a question about state.
+    pub(super) after_state_question: bool,
+}
+
+impl Clause {
+    fn new(words: Vec<String>, question: bool) -> Self {
+        let start = first_real_word(&words);
+        let polite = is_polite(&words, start);
+        let (sentence_polite, negated, after_state_question) = (false, false, false);
+        Self { words, start, question, polite, sentence_polite, negated, after_state_question }
+    }
+
+    /// Whether it begins like a question about how things are.
+    pub(super) fn asks_about_state(&self) -> bool {
+        let Some(first) = self.words.get(self.start) else { return false };
+        let second = self.words.get(self.start + 1).map_or("", String::as_str);
+        match first.as_str() {
+            "can" | "could" => !has(&["you", "we", "someone", "somebody"], second),
+            "will" | "would" => second != "you",
+            "shall" => second != "we",
+            "hay" => self.question || second != "que",
+            "do" => has(&["you", "we", "they", "i", "the", "any", "all", "rooms"], second),
+            word => has(tables::STATE_QUESTIONS, word),
+        }
+    }
+
+    /// "Don't, whatever happens, restart it": the negation waits for its verb.
+    fn leaves_negation_open(&self) -> bool {
+        match self.words.as_slice() {
+            [.., before, last] if last == "not" => before == "do",
+            [.., last] => has(&["dont", "never", "nunca", "jamas"], last),
+            [] => false,
+        }
+    }
+
+    fn asks_which(&self) -> bool {
+        self.words.get(self.start).is_some_and(|word| has(tables::ASKS_WHICH, word))
+    }
+}
+
+/// Whether a table holds a word.
+pub(super) fn has(table: &[&str], word: &str) -> bool {
+    table.contains(&word)
+}
+
+/// Lower case, without accents and apostrophes.
+pub(super) fn fold(text: &str) -> String {
+    text.chars().flat_map(char::to_lowercase).filter_map(fold_char).collect()
+}
+
+fn fold_char(c: char) -> Option<char> {
+    Some(match c {
+        'á' | 'à' | 'â' | 'ä' | 'ã' => 'a',
+        'é' | 'è' | 'ê' | 'ë' => 'e',
+        'í' | 'ì' | 'î' | 'ï' => 'i',
+        'ó' | 'ò' | 'ô' | 'ö' | 'õ' => 'o',
+        'ú' | 'ù' | 'û' | 'ü' => 'u',
+        'ñ' => 'n',
+        'ç' => 'c',
+        '\'' | '\u{2018}' | '\u{2019}' | '\u{2bc}' | '`' | '\u{300}'..='\u{36f}' => return None,
+        other => other,
+    })
+}
+
+/// All clauses, in order. Quoted text and quoted lines are not the operator's own words and are left out.
+pub(super) fn read(words: &str) -> Vec<Clause> {
+    let own: Vec<&str> = words.lines().filter(|line| !line.trim_start().starts_with('>')).collect();
+    let own = fold(&without_quotes(&own.join("\n")));
+    let mut clauses = Vec::new();
+    for (sentence, question) in sentences(&own) {
+        let mut of_one: Vec<Clause> = sentence
+            .split(',')
+            .flat_map(split_at_breaks)
+            .filter(|words| !words.is_empty())
+            .map(|words| Clause::new(words, question))
+            .collect();
+        relate(&mut of_one);
+        clauses.append(&mut of_one);
+    }
+    clauses
+}
+
+/// What one clause says about those after it.
+fn relate(clauses: &mut [Clause]) {
+    let polite = clauses.iter().any(|clause| clause.polite);
+    let state_first =
+        clauses.first().is_some_and(|first| first.asks_about_state() && (first.question || first.asks_which()));
+    let mut negated = false;
+    for (index, clause) in clauses.iter_mut().enumerate() {
+        clause.sentence_polite = polite;
+        clause.negated = negated;
+        clause.after_state_question = state_first && index > 0;
+        negated = negated || clause.leaves_negation_open();
+    }
+}
+
+fn without_quotes(text: &str) -> String {
+    let mut rest = text;
+    let mut kept = String::new();
+    while let Some((at, open)) = rest.char_indices().find(|(_, c)| matches!(c, '"' | '\u{201c}' | '\u{ab}')) {
+        let close = match open {
+            '\u{201c}' => '\u{201d}',
+            '\u{ab}' => '\u{bb}',
+            plain => plain,
+        };
+        let inside = &rest[at + open.len_utf8()..];
+        let Some(end) = inside.find(close) else { break };
+        kept.push_str(&rest[..at]);
+        // The name of a room in quotes still stands between the words around it.
+        kept.push_str(" quoted ");
+        rest = &inside[end + close.len_utf8()..];
+    }
+    kept.push_str(rest);
+    kept
+}
+
+/// Sentences, and whether each is a question. A dot or colon inside a word or number ends nothing.
+fn sentences(text: &str) -> Vec<(String, bool)> {
+    let mut all = Vec::new();
+    let (mut now, mut question) = (String::new(), false);
+    let mut before = ' ';
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let inside = before.is_alphanumeric() && chars.peek().is_some_and(|next| next.is_alphanumeric());
+        match c {
+            '.' | ':' if inside => now.push(' '),
+            '.' | ':' | ';' | '!' | '?' | '\n' | '¡' | '¿' | '(' | ')' | '\u{2013}' | '\u{2014}' | '\u{2026}' => {
+                all.push((std::mem::take(&mut now), question || c == '?'));
+                question = c == '¿';
+            }
+            other => now.push(other),
+        }
+        before = c;
+    }
+    all.push((now, question));
+    all
+}
+
+/// Splits before words that begin a new thought: "please", "but", "so", "can you".
+fn split_at_breaks(text: &str) -> Vec<Vec<String>> {
+    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let mut clauses = vec![Vec::new()];
+    for (index, word) in words.iter().enumerate() {
+        let next = words.get(index + 1).copied().unwrap_or_default();
+        let begins = has(tables::BREAKS, word)
+            || (*word == "por" && next == "favor")
+            || (*word == "asi" && next == "que")
+            || (has(&["can", "could", "would", "will"], word) && next == "you");
+        if begins {
+            clauses.push(Vec::new());
+        }
+        if let Some(last) = clauses.last_mut() {
+            last.push((*word).to_owned());
+        }
+    }
+    clauses
+}
+
+fn first_real_word(words: &[String]) -> usize {
+    let mut start = 0;
+    loop {
+        let rest = words.get(start..).unwrap_or_default();
+        start += match rest {
+            [a, b, _, ..] if a == "if" && b == "not" => 2,
+            [a, b, ..] if a == "por" && b == "favor" => 2,
+            [a, b, ..] if a == "asi" && b == "que" => 2,
+            [a, ..] if has(tables::FILLERS, a) => 1,
+            _ => return start,
+        };
+    }
+}
+
+fn is_polite(words: &[String], start: usize) -> bool {
+    let asks_you = words.windows(2).any(|pair| {
+        has(&["can", "could", "would", "will", "shall"], &pair[0])
+            && has(&["you", "we", "someone", "somebody"], &pair[1])
+    });
+    let does_me = words.get(start).is_some_and(|word| word == "me" || word == "nos");
+    asks_you || does_me || words.iter().any(|word| has(tables::POLITE, word))
+}

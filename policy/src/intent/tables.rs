@@ -1,0 +1,358 @@
+//! Word tables, folded: lower case, no accents, no apostrophes.
+
+/// Before a verb, these deny it.
+pub(super) const NEGATIONS: &[&str] = &[
+    "dont", "not", "never", "no", "without", "cannot", "cant", "wont", "shouldnt", "mustnt", "neednt", "couldnt",
+    "wouldnt", "isnt", "arent", "wasnt", "doesnt", "didnt", "hasnt", "havent", "avoid", "nobody", "neither", "nor",
+    "nunca", "jamas", "sin", "tampoco", "ni", "evita", "evitar", "evite", "nadie",
+];
+
+/// Before a verb, these make it a question, a condition, a plan or the past.
+pub(super) const NO_ORDER: &[&str] = &[
+    "how",
+    "why",
+    "who",
+    "which",
+    "what",
+    "whats",
+    "when",
+    "whenever",
+    "whether",
+    "while",
+    "after",
+    "before",
+    "until",
+    "since",
+    "had",
+    "was",
+    "were",
+    "did",
+    "used",
+    "tried",
+    "tries",
+    "failed",
+    "fails",
+    "fail",
+    "failing",
+    "unable",
+    "refuses",
+    "refused",
+    "forgot",
+    "supposed",
+    "scheduled",
+    "expected",
+    "going",
+    "about",
+    "configured",
+    "allowed",
+    "possible",
+    "safe",
+    "permission",
+    "able",
+    "cuando",
+    "como",
+    "quien",
+    "cual",
+    "mientras",
+    "despues",
+    "antes",
+    "hasta",
+    "porque",
+    "tuve",
+    "tuvo",
+    "tuvimos",
+    "hubo",
+    "intente",
+    "intento",
+    "fallo",
+    "olvido",
+    "olvide",
+    "programado",
+    "programada",
+    "va",
+    "van",
+    "debia",
+    "permiso",
+    "posible",
+];
+
+/// Before a verb and since the last "and", these only inform.
+pub(super) const ONLY_INFORMS: &[&str] = &[
+    "if",
+    "tell",
+    "show",
+    "explain",
+    "check",
+    "know",
+    "see",
+    "list",
+    "find",
+    "wonder",
+    "wondering",
+    "remember",
+    "said",
+    "says",
+    "asked",
+    "describe",
+    "report",
+    "si",
+    "dime",
+    "decirme",
+    "diga",
+    "digame",
+    "muestra",
+    "muestrame",
+    "explica",
+    "explicame",
+    "comprueba",
+    "mira",
+    "saber",
+    "sabes",
+    "ver",
+    "avisa",
+    "avisame",
+    "dijo",
+    "dice",
+    "lista",
+];
+
+/// What links two orders.
+pub(super) const LINKS: &[&str] = &["and", "then", "y", "e", "luego"];
+
+/// What a gap of a phrase may not hold.
+pub(super) const ENDS_A_GAP: &[&str] = &[
+    "and", "or", "but", "if", "whether", "that", "when", "then", "not", "dont", "no", "y", "e", "o", "pero", "si",
+    "que", "cuando",
+];
+
+/// First words of a question about how things are.
+pub(super) const STATE_QUESTIONS: &[&str] = &[
+    "is", "are", "was", "were", "am", "does", "did", "has", "have", "had", "isnt", "arent", "wasnt", "doesnt", "didnt",
+    "hasnt", "havent", "which", "what", "whats", "who", "whos", "when", "where", "why", "how", "any", "should", "may",
+    "might", "whether", "esta", "estan", "estaba", "estaban", "estuvo", "es", "son", "fue", "hay", "que", "cual",
+    "cuales", "quien", "quienes", "cuando", "donde", "como", "cuanto", "cuanta", "cuantos", "cuantas", "tiene",
+    "tienen", "ha", "han", "sigue", "siguen", "se", "por", "porque", "debo", "deberia",
+];
+
+/// First words of a question that lists things, with or without a question mark.
+pub(super) const ASKS_WHICH: &[&str] = &[
+    "which", "what", "whats", "who", "when", "where", "why", "how", "que", "cual", "cuales", "quien", "cuando",
+    "donde", "como", "cuantos", "cuantas",
+];
+
+/// Words that begin a new thought inside a sentence.
+pub(super) const BREAKS: &[&str] =
+    &["please", "pls", "but", "pero", "so", "then", "entonces", "puedes", "podrias", "podria"];
+
+/// Words that say nothing at the start of a clause.
+pub(super) const FILLERS: &[&str] = &[
+    "and",
+    "so",
+    "ok",
+    "okay",
+    "hey",
+    "hi",
+    "hello",
+    "also",
+    "but",
+    "then",
+    "please",
+    "pls",
+    "well",
+    "now",
+    "yes",
+    "right",
+    "thanks",
+    "fleetwatch",
+    "y",
+    "pero",
+    "oye",
+    "hola",
+    "entonces",
+    "vale",
+    "bueno",
+    "ahora",
+    "gracias",
+    "tambien",
+    "luego",
+];
+
+/// Words that ask for something.
+pub(super) const POLITE: &[&str] = &[
+    "please",
+    "pls",
+    "favor",
+    "puedes",
+    "puede",
+    "podrias",
+    "podria",
+    "podemos",
+    "podeis",
+    "quiero",
+    "necesito",
+    "necesitamos",
+];
+
+/// Words right before an English order.
+pub(super) const LEAD_IN_EN: &[&str] = &[
+    "please",
+    "pls",
+    "to",
+    "you",
+    "and",
+    "or",
+    "then",
+    "now",
+    "just",
+    "also",
+    "lets",
+    "must",
+    "should",
+    "ahead",
+    "kindly",
+    "immediately",
+    "quickly",
+    "help",
+    "ok",
+    "okay",
+    "yes",
+    "hey",
+    "hi",
+    "hello",
+    "fleetwatch",
+    "someone",
+    "somebody",
+    "we",
+];
+
+/// Words right before a Spanish order.
+pub(super) const LEAD_IN_ES: &[&str] = &[
+    "favor",
+    "y",
+    "e",
+    "o",
+    "a",
+    "luego",
+    "ahora",
+    "puedes",
+    "puede",
+    "podrias",
+    "podria",
+    "podemos",
+    "podeis",
+    "quiero",
+    "quisiera",
+    "queremos",
+    "necesito",
+    "necesitamos",
+    "debes",
+    "deberias",
+    "debemos",
+    "tambien",
+    "ya",
+    "entonces",
+    "solo",
+    "me",
+    "nos",
+    "hola",
+    "oye",
+    "vale",
+    "ok",
+    "fleetwatch",
+];
+
+/// Words after which "que" and a verb are a wish.
+pub(super) const WANTS_THAT: &[&str] = &[
+    "quiero",
+    "queremos",
+    "quisiera",
+    "necesito",
+    "necesitamos",
+    "hay",
+    "tienes",
+    "tiene",
+    "tenemos",
+    "tengo",
+    "pido",
+    "solicito",
+    "gustaria",
+    "prefiero",
+];
+
+/// Words that say what will or can happen by itself.
+pub(super) const MODALS: &[&str] = &[
+    "will",
+    "would",
+    "may",
+    "might",
+    "can",
+    "could",
+    "does",
+    "do",
+    "shall",
+    "is",
+    "are",
+    "has",
+    "have",
+    "automatically",
+    "usually",
+    "always",
+    "puede",
+    "pueden",
+    "suele",
+    "suelen",
+    "siempre",
+];
+
+/// Words right before a noun that looks like the verb.
+pub(super) const NOT_BEFORE_ORDER: &[&str] = &[
+    "the", "an", "last", "this", "that", "next", "any", "recent", "previous", "each", "every", "of", "its", "our",
+    "their", "your", "my", "el", "la", "los", "las", "un", "una", "ultimo", "ultima", "se", "su", "auto",
+];
+
+/// First words of a place: "in Hall A".
+pub(super) const PLACES: &[&str] = &["in", "at", "for", "on", "inside", "en"];
+
+/// First words of a sentence about someone, not of a room's name.
+pub(super) const SUBJECTS: &[&str] = &[
+    "the",
+    "they",
+    "it",
+    "we",
+    "i",
+    "you",
+    "he",
+    "she",
+    "there",
+    "this",
+    "that",
+    "these",
+    "those",
+    "all",
+    "some",
+    "most",
+    "every",
+    "each",
+    "my",
+    "our",
+    "rooms",
+    "people",
+    "students",
+    "someone",
+    "everyone",
+    "recorders",
+    "devices",
+];
+
+/// Words between a verb and its noun.
+pub(super) const DETERMINERS: &[&str] = &["the", "this", "that", "its", "a", "el", "la", "esa", "ese", "esta", "su"];
+
+/// Nouns after a verb that make it part of a name: "restart history".
+pub(super) const ABOUT_THE_VERB: &[&str] = &[
+    "status", "state", "history", "log", "logs", "list", "count", "counts", "time", "times", "button", "info",
+    "report", "reports", "schedule", "settings",
+];
+
+/// Things that are restarted without restarting the unit.
+pub(super) const MEDIA: &[&str] =
+    &["recording", "recorder", "stream", "streaming", "broadcast", "grabacion", "transmision", "emision"];

@@ -1,0 +1,20 @@
+//! Pure decisions: no I/O, no clock, no async. Text comes in, verdicts with reasons come out.
+
+pub mod behaviour;
+pub mod call;
+pub mod fence;
+pub mod fingerprint;
+pub mod gates;
+pub mod ids;
+pub mod intent;
+pub mod limits;
+pub mod observed;
+pub mod principals;
+pub mod redact;
+pub mod room;
+pub mod tool_policy;
+pub mod words;
+pub mod yaml;
+
+#[cfg(test)]
+mod sample;

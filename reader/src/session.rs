@@ -1,0 +1,250 @@
+//! The one MCP session, and the only place that calls a tool. Every call takes a `ReadTool`, which only the guard
+//! of the tool policy makes; the session itself never leaves this file.
+
+use crate::answer;
+use crate::endpoint::Endpoint;
+use crate::error::{Fault, ReadError, Why};
+use crate::http::{HttpFault, StrictHttp};
+use crate::token::SignIn;
+use host::clock::Clock;
+use policy::tool_policy::{ReadTool, ToolPolicy, check_read_arguments};
+use protocol::canonical::Canonical;
+use protocol::refusal::{Refusal, RefusalCode};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, Implementation, JsonObject,
+};
+use rmcp::service::{ClientInitializeError, RoleClient, RunningService, ServiceError, serve_client};
+use rmcp::transport::common::client_side_sse::NeverRetry;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClientTransport, StreamableHttpClientTransportConfig, StreamableHttpError,
+};
+use serde_json::Value;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+
+/// Longest wait for one call, a new session and one repeat included.
+const CALL_LIMIT: Duration = Duration::from_secs(60);
+/// Longest wait for a new session.
+const HANDSHAKE_LIMIT: Duration = Duration::from_secs(20);
+/// How many calls may be on their way at once.
+const AT_ONCE: usize = 16;
+
+type Service = RunningService<RoleClient, ClientConfig>;
+
+/// The data of one answer.
+#[derive(Clone, PartialEq)]
+pub struct ReadAnswer(Value);
+
+impl ReadAnswer {
+    /// The data, as the server sent it: redact and quote it before anybody else sees it.
+    #[must_use]
+    pub fn value(&self) -> &Value {
+        &self.0
+    }
+
+    /// The data, owned.
+    #[must_use]
+    pub fn into_value(self) -> Value {
+        self.0
+    }
+}
+
+impl fmt::Debug for ReadAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ReadAnswer(..)")
+    }
+}
+
+/// The guarded read client of one sign-in at one endpoint. Calls may run side by side; they share one session, which
+/// is opened at the first call and again when it has died.
+pub struct ReadClient {
+    endpoint: Endpoint,
+    http: StrictHttp,
+    live: Mutex<Live>,
+    call_limit: Duration,
+    pub(crate) policy: Arc<ToolPolicy>,
+    pub(crate) clock: Clock,
+    pub(crate) seen_devices: AtomicBool,
+}
+
+#[derive(Default)]
+struct Live {
+    number: u64,
+    service: Option<Arc<Service>>,
+}
+
+impl ReadClient {
+    /// A client that has not connected yet.
+    ///
+    /// # Errors
+    /// [`SetupError`] when this machine gives no TLS client.
+    #[expect(clippy::needless_pass_by_value, reason = "the sign-in is given up: one client holds it")]
+    pub fn new(endpoint: Endpoint, sign_in: SignIn, policy: Arc<ToolPolicy>, clock: Clock) -> Result<Self, SetupError> {
+        let http = StrictHttp::new(&endpoint, &sign_in).ok_or(SetupError)?;
+        Ok(Self {
+            endpoint,
+            http,
+            live: Mutex::default(),
+            call_limit: CALL_LIMIT,
+            policy,
+            clock,
+            seen_devices: AtomicBool::new(false),
+        })
+    }
+
+    /// The same client with a shorter wait for each call; 60 s is the most.
+    #[must_use]
+    pub fn with_call_limit(mut self, limit: Duration) -> Self {
+        self.call_limit = limit.min(CALL_LIMIT);
+        self
+    }
+
+    /// The tool policy whose guard makes this client's tools.
+    #[must_use]
+    pub fn policy(&self) -> &ToolPolicy {
+        &self.policy
+    }
+
+    /// Calls one read tool and gives its data. A dead session is opened again and the call repeated once, never more;
+    /// at most 60 s in all.
+    ///
+    /// # Errors
+    /// [`ReadError`]: refused before anything is sent, not signed in, or failed.
+    pub async fn call(&self, tool: &ReadTool, arguments: &Canonical) -> Result<ReadAnswer, ReadError> {
+        check_read_arguments(tool, arguments).map_err(ReadError::NotPermitted)?;
+        let Some(members) = arguments.value().as_object() else {
+            let refusal = Refusal::new(RefusalCode::BadArguments, "arguments are an object");
+            return Err(ReadError::NotPermitted(refusal));
+        };
+        match timeout(self.call_limit, self.call_or_reopen(tool, members)).await {
+            Ok(Ok(value)) => Ok(ReadAnswer(value)),
+            Ok(Err(fault)) => Err(ReadError::of(tool.as_str(), fault)),
+            Err(_) => {
+                // Not waiting: whoever holds it is opening another session already.
+                if let Ok(mut live) = self.live.try_lock() {
+                    live.service = None;
+                }
+                Err(ReadError::failed(tool.as_str(), Why::Timeout))
+            }
+        }
+        .inspect_err(|error| tracing::warn!("{error}"))
+    }
+
+    /// Ends the session, if there is one. The next call opens another.
+    pub async fn close(&self) {
+        self.live.lock().await.service = None;
+    }
+
+    async fn call_or_reopen(&self, tool: &ReadTool, members: &JsonObject) -> Result<Value, Fault> {
+        let (number, service) = self.session().await?;
+        let first = call_once(&service, tool, members).await;
+        match first {
+            Err(fault) if fault.is_dead_session() => {
+                drop(service);
+                self.forget(number).await;
+                let (number, service) = self.session().await?;
+                let second = call_once(&service, tool, members).await;
+                if matches!(second, Err(fault) if fault.is_dead_session()) {
+                    self.forget(number).await;
+                }
+                second
+            }
+            done => done,
+        }
+    }
+
+    // Whoever comes first opens the session; the others wait for it here.
+    async fn session(&self) -> Result<(u64, Arc<Service>), Fault> {
+        let mut live = self.live.lock().await;
+        if let Some(service) = live.service.as_ref().filter(|service| !service.is_closed()) {
+            return Ok((live.number, Arc::clone(service)));
+        }
+        let opened = timeout(HANDSHAKE_LIMIT, open(&self.endpoint, self.http.clone())).await;
+        let service = Arc::new(opened.map_err(|_| Fault::Failed(Why::Timeout))??);
+        live.number += 1;
+        live.service = Some(Arc::clone(&service));
+        Ok((live.number, service))
+    }
+
+    // Only if nobody has opened another one since.
+    async fn forget(&self, number: u64) {
+        let mut live = self.live.lock().await;
+        if live.number == number {
+            live.service = None;
+        }
+    }
+}
+
+impl fmt::Debug for ReadClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadClient").field("endpoint", &self.endpoint).finish_non_exhaustive()
+    }
+}
+
+async fn open(endpoint: &Endpoint, http: StrictHttp) -> Result<Service, Fault> {
+    let mut config = StreamableHttpClientTransportConfig::with_uri(endpoint.as_str())
+        .max_concurrent_requests(AT_ONCE)
+        .reinit_on_expired_session(false);
+    config.retry_config = Arc::new(NeverRetry::default());
+    let transport = StreamableHttpClientTransport::with_client(http, config);
+    let who = Implementation::new("fleetwatch", env!("CARGO_PKG_VERSION"));
+    // No capabilities: the server may ask us for nothing.
+    let client = ClientConfig::new(ClientCapabilities::default(), who);
+    serve_client(client, transport).await.map_err(|error| opening_fault(&error))
+}
+
+// Errors that the library may add one day are failed reads too.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the library's enums are open")]
+fn opening_fault(error: &ClientInitializeError) -> Fault {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => transport_fault(error.error.as_ref()),
+        ClientInitializeError::JsonRpcError(data) if answer::speaks_of_sign_in(&data.message) => Fault::NotSignedIn,
+        ClientInitializeError::ConnectionClosed(_) => Fault::Failed(Why::Closed),
+        _ => Fault::Failed(Why::NotProtocol),
+    }
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "the library's enums are open")]
+async fn call_once(service: &Service, tool: &ReadTool, members: &JsonObject) -> Result<Value, Fault> {
+    let params = CallToolRequestParams::new(tool.as_str().to_owned()).with_arguments(members.clone());
+    let response = service.call_tool_once(params).await;
+    match response.map_err(|error| service_fault(&error))? {
+        CallToolResponse::Complete(result) => answer::read(&result),
+        CallToolResponse::InputRequired(_) => Err(Fault::Failed(Why::InputRequired)),
+        _ => Err(Fault::Failed(Why::NotProtocol)),
+    }
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "the library's enums are open")]
+fn service_fault(error: &ServiceError) -> Fault {
+    match error {
+        ServiceError::TransportSend(error) => transport_fault(error.error.as_ref()),
+        ServiceError::TransportClosed => Fault::Failed(Why::Closed),
+        ServiceError::McpError(data) if answer::speaks_of_sign_in(&data.message) => Fault::NotSignedIn,
+        ServiceError::McpError(_) => Fault::Failed(Why::ErrorAnswer),
+        _ => Fault::Failed(Why::NotProtocol),
+    }
+}
+
+fn transport_fault(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Fault {
+    match error.downcast_ref::<StreamableHttpError<HttpFault>>() {
+        Some(StreamableHttpError::Client(fault)) => fault.0,
+        Some(_) | None => Fault::Failed(Why::Closed),
+    }
+}
+
+/// This machine gives no TLS client: no certificates, or a bearer that can't stand in a header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SetupError;
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no HTTPS client can be made here; install the system's certificates (package ca-certificates)")
+    }
+}
+
+impl std::error::Error for SetupError {}

@@ -1,0 +1,8 @@
+//! The reader against a hand-written server that answers byte by byte as a test says.
+
+#[cfg(test)]
+mod fleet;
+#[cfg(test)]
+mod server;
+#[cfg(test)]
+mod session;

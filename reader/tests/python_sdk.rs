@@ -1,0 +1,170 @@
+//! The reader against a server made with the official Python MCP SDK: another hand's idea of the same protocol.
+
+#![cfg(test)]
+
+use host::clock::Clock;
+use policy::call::Slot;
+use policy::ids::{ChannelId, MasterId};
+use policy::observed::{RecorderWord, Recording};
+use policy::tool_policy::ToolPolicy;
+use protocol::canonical::Canonical;
+use reader::endpoint::Endpoint;
+use reader::error::{ReadError, Why};
+use reader::quote::{Caps, quote};
+use reader::session::ReadClient;
+use reader::token::SignIn;
+use serde_json::{Value, json};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpStream;
+
+const BEARER: &str = "python-peer-bearer";
+const HALL: &str = "20311112222";
+const LAB: &str = "20311113333";
+const STORE: &str = "20311114444";
+
+struct Peer {
+    child: Child,
+    port: u16,
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
+}
+
+fn python() -> PathBuf {
+    let named = std::env::var_os("FLEETWATCH_PEERS_PYTHON").map(PathBuf::from);
+    let path = named.unwrap_or_else(|| root().join("target/peers/venv/bin/python"));
+    assert!(path.exists(), "no Python with the MCP SDK at {}: run tests/install-peers", path.display());
+    path
+}
+
+impl Peer {
+    async fn start(bodies: &[&str]) -> Self {
+        let script = root().join("tests/peers/python_mcp_server.py");
+        // Somebody else may take the port between the look and the start; then another is tried.
+        for _ in 0..5 {
+            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let child = Command::new(python())
+                .arg(&script)
+                .args([&port.to_string(), BEARER])
+                .args(bodies)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            let mut peer = Self { child, port };
+            if peer.is_up().await {
+                return peer;
+            }
+        }
+        panic!("the Python server does not start: run tests/install-peers");
+    }
+
+    async fn is_up(&mut self) -> bool {
+        for _ in 0..600 {
+            if self.child.try_wait().unwrap().is_some() {
+                return false;
+            }
+            if TcpStream::connect(("127.0.0.1", self.port)).await.is_ok() {
+                return true;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        false
+    }
+
+    fn client(&self, bearer: &str) -> ReadClient {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sign-in");
+        std::fs::write(&path, bearer).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{}/mcp", self.port), Slot::Sim).unwrap();
+        let policy = Arc::new(ToolPolicy::shipped().unwrap());
+        ReadClient::new(endpoint, SignIn::load(&path).unwrap(), policy, Clock::system().unwrap()).unwrap()
+    }
+}
+
+fn id(text: &str) -> MasterId {
+    MasterId::new(text).unwrap()
+}
+
+async fn call(client: &ReadClient, tool: &str, arguments: &Value) -> Result<Value, ReadError> {
+    let tool = client.policy().guard(tool).unwrap();
+    let answer = client.call(&tool, &Canonical::from_value(arguments).unwrap()).await?;
+    Ok(answer.into_value())
+}
+
+async fn looks_whole(client: &ReadClient) {
+    let seen = client.observe(&[id(HALL), id(LAB), id(STORE)], true).await.unwrap();
+    assert_eq!(seen.team.device(&id(HALL)).unwrap().name, "Room 401 Unauthorized");
+    assert!(!seen.team.device(&id(STORE)).unwrap().online);
+    let one = ChannelId::new("1").unwrap();
+    assert_eq!(seen.recorders[&id(HALL)][&one], Recording::Active(RecorderWord::Recording));
+    assert_eq!(seen.recorders[&id(LAB)][&one], Recording::Idle(RecorderWord::Stopped));
+    assert!(!seen.recorders.contains_key(&id(STORE)));
+    let event = seen.events[&id(HALL)].as_ref().unwrap();
+    assert_eq!((event.id.as_str(), event.start), ("k3x9w0c1v7b5n2m8q4zz:1927880000", 1_927_879_200));
+    assert_eq!(event.end, Some(1_927_882_800));
+    assert_eq!(seen.events[&id(LAB)], None);
+    let streams = seen.streams.unwrap();
+    assert_eq!((streams[0].host.as_str(), streams[0].streaming), ("ingest.example.net:1936", Some(false)));
+}
+
+#[tokio::test]
+async fn a_whole_look_at_the_fleet_through_the_python_sdk() {
+    for bodies in [&[][..], &["json"]] {
+        let peer = Peer::start(bodies).await;
+        let client = peer.client(BEARER);
+        looks_whole(&client).await;
+        client.close().await;
+        looks_whole(&client).await;
+    }
+}
+
+#[tokio::test]
+async fn lists_errors_and_texts_of_the_python_sdk_are_told_apart() {
+    let peer = Peer::start(&[]).await;
+    let client = peer.client(BEARER);
+    let presets = call(&client, "get_team_presets", &json!({})).await.unwrap();
+    assert_eq!(presets[1]["name"], "Exam");
+    for (tool, arguments, why) in [
+        ("get_device_info", json!({"device_id": HALL}), Why::ErrorAnswer),
+        ("kb_search", json!({"query": "audio"}), Why::PlainText),
+        ("get_storage_status_for_devices", json!({"device_ids": [HALL]}), Why::ErrorAnswer),
+    ] {
+        let error = call(&client, tool, &arguments).await.unwrap_err();
+        assert_eq!(error, ReadError::Failed { tool: tool.to_owned(), why });
+    }
+    let expired = call(&client, "kb_fetch", &json!({"id": "1"})).await.unwrap_err();
+    assert_eq!(expired, ReadError::NotSignedIn { tool: "kb_fetch".to_owned() });
+
+    let stranger = peer.client("another-bearer");
+    let error = stranger.team().await.unwrap_err();
+    assert_eq!(error, ReadError::NotSignedIn { tool: "get_devices_in_my_team".to_owned() });
+}
+
+#[tokio::test]
+async fn no_stream_key_of_the_python_fleet_reaches_a_quote() {
+    let peer = Peer::start(&[]).await;
+    let client = peer.client(BEARER);
+    for tool in ["get_devices_in_my_team", "get_stream_endpoints"] {
+        let value = call(&client, tool, &json!({})).await.unwrap();
+        assert!(value.to_string().contains("never-show-this-key"), "the server does send it");
+        let quoted = quote(tool, value, &Caps::default());
+        assert!(!quoted.contains("never-show-this-key"));
+        assert!(quoted.starts_with("<fleet_data>{") && quoted.ends_with("</fleet_data>"));
+    }
+}
