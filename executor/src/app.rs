@@ -1,0 +1,76 @@
+//! What every part of the running executor shares.
+
+use crate::backends::epiphan::wire::Destination;
+use crate::config::Config;
+use crate::principals::Registry;
+use crate::store::{Started, StoreHandle};
+use control::status::Witness;
+use host::clock::Clock;
+use policy::call::{CheckedCall, Tool};
+use policy::ids::MasterId;
+use policy::observed::Observed;
+use protocol::hello::Isolation;
+use protocol::refusal::{Refusal, RefusalCode};
+use reader::session::ReadClient;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// Shared by reference-counted pointer; nothing in it changes but what is behind a lock.
+#[derive(Debug)]
+pub(crate) struct App {
+    pub(crate) config: Config,
+    pub(crate) clock: Clock,
+    pub(crate) store: StoreHandle,
+    pub(crate) registry: Registry,
+    /// The read client on the writing sign-in, when there is one.
+    pub(crate) reads: Option<ReadClient>,
+    pub(crate) destination: Destination,
+    /// Slice version of each proposable tool, as counted at start.
+    pub(crate) slices: BTreeMap<Tool, i64>,
+    pub(crate) started: Started,
+    pub(crate) started_boot_ms: i64,
+    /// One run at a time: the last read of one must not stand before the write of another.
+    pub(crate) one_run: tokio::sync::Mutex<()>,
+    /// The venue's zone.
+    pub(crate) zone: jiff::tz::TimeZone,
+    pub(crate) page: OnceLock<String>,
+    pub(crate) witness: Mutex<Witness>,
+    pub(crate) last_read_boot_ms: AtomicI64,
+}
+
+impl App {
+    /// One fresh read of everything that this call's checks look at, through the writing sign-in.
+    pub(crate) async fn observe(&self, call: &CheckedCall) -> Result<Observed, Refusal> {
+        let masters: Vec<MasterId> = call.targets().iter().map(|target| target.master.clone()).collect();
+        let reads = self.reads()?;
+        let observed = reads.observe(&masters, call.stream_id().is_some()).await.map_err(|error| error.refusal())?;
+        self.last_read_boot_ms.store(self.clock.boot_ms(), Ordering::Relaxed);
+        Ok(observed)
+    }
+
+    /// Whether the system keeps the daemons apart.
+    pub(crate) fn isolation(&self) -> Isolation {
+        if self.config.single_user() { Isolation::None } else { Isolation::Users }
+    }
+
+    /// The read client, or why there is none.
+    pub(crate) fn reads(&self) -> Result<&ReadClient, Refusal> {
+        self.reads.as_ref().ok_or_else(|| Refusal::bare(RefusalCode::NoSignIn))
+    }
+
+    /// Seconds since the last good read.
+    pub(crate) fn last_read_seconds(&self) -> Option<u64> {
+        let at = self.last_read_boot_ms.load(Ordering::Relaxed);
+        if at < 0 { None } else { u64::try_from((self.clock.boot_ms() - at).max(0) / 1_000).ok() }
+    }
+
+    /// What the assistant's witness said last.
+    pub(crate) fn witness(&self) -> Witness {
+        *self.witness.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set_witness(&self, found: Witness) {
+        *self.witness.lock().unwrap_or_else(PoisonError::into_inner) = found;
+    }
+}

@@ -1,0 +1,143 @@
+//! One connection of `propose.sock`: a turn, or polling.
+
+use crate::app::App;
+use crate::decide::Decision;
+use crate::intake::{Agent, Intake};
+use crate::store::StoreError;
+use control::status::Witness;
+use host::link::Link;
+use protocol::hello::{AuditHead, Hello, Reply, Request};
+use protocol::propose::{AssistantSays, ExecutorSays, LinkKind, Proposing};
+use protocol::refusal::{Refusal, RefusalCode};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::UnixStream;
+
+type Wire = Link<Reply<ExecutorSays>, Request<AssistantSays>>;
+
+const GREETING: Duration = Duration::from_secs(5);
+const SEND: Duration = Duration::from_secs(5);
+/// A turn takes at most a minute of the model's time; a silent one is over.
+const TURN_SILENCE: Duration = Duration::from_secs(120);
+const POLL_SILENCE: Duration = Duration::from_secs(60);
+
+/// Serves one connection to its end.
+pub(crate) async fn serve(app: &Arc<App>, intake: &Arc<Intake>, stream: UnixStream) {
+    let mut link = Wire::new(stream);
+    let Some((agent, kind)) = greet(app, intake, &mut link).await else { return };
+    match kind {
+        LinkKind::Poll => poll(app, &mut link, &agent).await,
+        LinkKind::Turn => {
+            if !turn(intake, &mut link, &agent).await {
+                withdraw(app, &agent).await;
+            }
+        }
+    }
+}
+
+async fn greet(app: &App, intake: &Intake, link: &mut Wire) -> Option<(Agent, LinkKind)> {
+    let Ok(Some(Request { id, say })) = link.recv(GREETING).await else { return None };
+    let AssistantSays::Hello { hello, kind, agent, witness } = say else { return None };
+    if let Some(witness) = witness {
+        judge(app, witness).await;
+    }
+    let head = app.store.call(|store| store.audit_head()).await.ok()?;
+    let say =
+        ExecutorSays::Hello { hello: Hello::ours(), head, isolation: app.isolation(), proposing: proposing(intake) };
+    link.send(&Reply { id, say }, SEND).await.ok()?;
+    if !hello.speaks_ours() {
+        return None;
+    }
+    let turn = uuid::Uuid::from_bytes(host::secret::random_bytes::<16>().ok()?).to_string();
+    Some((Agent { label: agent, turn }, kind))
+}
+
+fn proposing(intake: &Intake) -> Proposing {
+    match intake.possible() {
+        Ok(()) => Proposing::On,
+        Err(refusal) => Proposing::Off(refusal.code),
+    }
+}
+
+async fn judge(app: &App, witness: AuditHead) {
+    use crate::store::WitnessVerdict;
+    let verdict = app.store.call(move |store| store.judge_witness(&witness)).await;
+    match verdict {
+        // Once an old database was seen, status says so until the next start.
+        Ok(WitnessVerdict::Fits) if app.witness() == Witness::Newer => {}
+        Ok(WitnessVerdict::Fits) => app.set_witness(Witness::Agrees),
+        Ok(WitnessVerdict::BadMac) => app.set_witness(Witness::BadMac),
+        Ok(WitnessVerdict::Newer) => app.set_witness(Witness::Newer),
+        Err(error) => tracing::error!(%error, "witness"),
+    }
+}
+
+/// Tells whether the turn ended as it should.
+async fn turn(intake: &Arc<Intake>, link: &mut Wire, agent: &Agent) -> bool {
+    while let Ok(Some(Request { id, say })) = link.recv(TURN_SILENCE).await {
+        let answer = match say {
+            AssistantSays::Propose(draft) => match intake.propose(agent, draft).await {
+                Ok(number) => ExecutorSays::Admitted { number },
+                Err(refusal) => ExecutorSays::Refused(refusal),
+            },
+            AssistantSays::TurnEnd => {
+                // The turn has ended whether or not the assistant waits for the answer.
+                let _ = link.send(&Reply { id, say: ExecutorSays::TurnEnded }, SEND).await;
+                return true;
+            }
+            AssistantSays::Ack { .. } | AssistantSays::Hello { .. } | AssistantSays::Poll => {
+                ExecutorSays::Refused(Refusal::bare(RefusalCode::NotPermitted))
+            }
+        };
+        if link.send(&Reply { id, say: answer }, SEND).await.is_err() {
+            return false;
+        }
+    }
+    false
+}
+
+async fn poll(app: &App, link: &mut Wire, agent: &Agent) {
+    while let Ok(Some(Request { id, say })) = link.recv(POLL_SILENCE).await {
+        let label = agent.label.clone();
+        let answer = match say {
+            AssistantSays::Poll => {
+                app.store
+                    .call(move |store| {
+                        let items = store.news(&label)?;
+                        Ok(ExecutorSays::News { head: store.audit_head()?, items })
+                    })
+                    .await
+            }
+            AssistantSays::Ack { numbers } => {
+                app.store.call(move |store| store.ack(&label, &numbers).map(|()| ExecutorSays::Acked)).await
+            }
+            AssistantSays::Hello { .. } | AssistantSays::Propose(_) | AssistantSays::TurnEnd => {
+                Ok(ExecutorSays::Refused(Refusal::bare(RefusalCode::NotPermitted)))
+            }
+        };
+        let say = answer.unwrap_or_else(|error| ExecutorSays::Refused(error.into_refusal()));
+        if link.send(&Reply { id, say }, SEND).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The turn failed or hung up: what it proposed and nobody decided is taken back (`seed 000, Fallback`).
+async fn withdraw(app: &App, agent: &Agent) {
+    let turn = agent.turn.clone();
+    let done = app
+        .store
+        .call(move |store| {
+            for number in store.waiting_of_turn(&turn)? {
+                match store.decide(number, &Decision::Withdraw { turn: &turn }) {
+                    Ok(_) | Err(StoreError::Refused(_)) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(())
+        })
+        .await;
+    if let Err(error) = done {
+        tracing::error!(%error, "withdrawing a turn");
+    }
+}

@@ -1,0 +1,131 @@
+//! What a tool result says happened. Not understood is `unknown`, never `ok` (`seed 000, Flow 6`).
+
+use crate::store::Outcome;
+use policy::call::Tool;
+use serde_json::{Map, Value};
+
+/// Reads the result of the one call.
+pub(crate) fn outcome_of(tool: Tool, result: &Value) -> Outcome {
+    let failed = match result.get("isError") {
+        None | Some(Value::Bool(false)) => false,
+        Some(Value::Bool(true)) => true,
+        Some(_) => return unknown("the answer's error mark is not a yes or no"),
+    };
+    if result.get("resultType").and_then(Value::as_str).is_some_and(|kind| kind != "complete") {
+        return unknown("the server asked a question instead of answering");
+    }
+    let texts = texts_of(result);
+    let body = match body_of(result, &texts) {
+        Ok(body) => body,
+        Err(why) => return unknown(why),
+    };
+    match body {
+        Some(Value::Object(map)) if !failed => read_map(tool, &map),
+        Some(_) if !failed => unknown("the answer is not a map of device to error"),
+        _ if sounds_signed_out(&texts) => unknown("the server says that the sign-in is not valid"),
+        _ if failed => Outcome::Error(texts.join(" ")),
+        _ => unknown("the answer is text where data should be"),
+    }
+}
+
+fn unknown(why: &str) -> Outcome {
+    Outcome::Unknown(why.to_owned())
+}
+
+/// The batch tools answer with a map of device to error text; an empty one means success. The other three have never been
+/// seen live: an empty object is a yes, device words are a no, anything else stays unknown.
+fn read_map(_tool: Tool, map: &Map<String, Value>) -> Outcome {
+    let mut words = Vec::new();
+    for (device, why) in map {
+        match why {
+            Value::String(why) => words.push(format!("{device}: {why}")),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+                return unknown("the answer is a map of something else than errors");
+            }
+        }
+    }
+    if words.is_empty() { Outcome::Ok(String::new()) } else { Outcome::Error(words.join("; ")) }
+}
+
+fn texts_of(result: &Value) -> Vec<String> {
+    let parts = result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).map(str::to_owned).collect()
+}
+
+/// The answer's data: structured content, or the one text part when it is JSON. Both present must say the same.
+fn body_of(result: &Value, texts: &[String]) -> Result<Option<Value>, &'static str> {
+    let structured = result.get("structuredContent").filter(|value| !value.is_null()).cloned();
+    let parsed = match texts {
+        [one] => serde_json::from_str::<Value>(one).ok(),
+        _ => None,
+    };
+    match (structured, parsed) {
+        (Some(data), Some(text)) if data != text => Err("the answer's data and text differ"),
+        (Some(data), _) => Ok(Some(data)),
+        (None, text) => Ok(text),
+    }
+}
+
+fn sounds_signed_out(texts: &[String]) -> bool {
+    texts.iter().any(|text| {
+        let text = text.to_lowercase();
+        let alone = text.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == "401");
+        let words = [
+            "unauthorized",
+            "unauthorised",
+            "invalid token",
+            "invalid_token",
+            "token expired",
+            "token has expired",
+            "forbidden",
+        ];
+        alone || words.iter().any(|word| text.contains(word))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(result: &Value) -> Outcome {
+        outcome_of(Tool::Recording, result)
+    }
+
+    #[test]
+    fn an_empty_map_is_a_yes_and_device_words_are_a_no() {
+        assert_eq!(read(&json!({ "structuredContent": {}, "content": [] })), Outcome::Ok(String::new()));
+        assert_eq!(read(&json!({ "content": [{ "type": "text", "text": "{}" }] })), Outcome::Ok(String::new()));
+        assert_eq!(
+            read(&json!({ "structuredContent": { "20311112222-1": "Device is busy" } })),
+            Outcome::Error("20311112222-1: Device is busy".to_owned())
+        );
+        assert_eq!(
+            read(&json!({ "isError": true, "content": [{ "type": "text", "text": "plan does not allow it" }] })),
+            Outcome::Error("plan does not allow it".to_owned())
+        );
+    }
+
+    #[test]
+    fn whatever_is_not_understood_is_unknown() {
+        for result in [
+            json!({}),
+            json!({ "content": [{ "type": "text", "text": "done" }] }),
+            json!({ "content": [{ "type": "text", "text": "Error: 401 Unauthorized" }] }),
+            json!({ "isError": true, "content": [{ "type": "text", "text": "Error: 401 Unauthorized" }] }),
+            json!({ "structuredContent": { "status": { "ok": true } } }),
+            json!({ "structuredContent": [] }),
+            json!({ "structuredContent": {}, "content": [{ "type": "text", "text": "{\"a\":\"b\"}" }] }),
+            json!({ "resultType": "input_required", "inputRequests": {} }),
+            json!({ "isError": "no", "structuredContent": {} }),
+        ] {
+            assert!(matches!(read(&result), Outcome::Unknown(_)), "{result}");
+        }
+    }
+
+    #[test]
+    fn a_device_named_401_is_no_auth_failure() {
+        let named = json!({ "structuredContent": { "20311112222-1": "Room 401 Unauthorized is busy" } });
+        assert!(matches!(read(&named), Outcome::Error(_)));
+    }
+}

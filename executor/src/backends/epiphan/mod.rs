@@ -1,0 +1,6 @@
+//! Epiphan Edge through its MCP server: reads through the guarded reader, one write through [`wire`].
+
+pub(crate) mod answer;
+pub(crate) mod receipt;
+pub(crate) mod wire;
+pub(crate) mod write;

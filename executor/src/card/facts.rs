@@ -1,0 +1,218 @@
+//! The facts of one card, from the stored row, the call that it means, and a fresh read. Pure but for the app's settings.
+
+use super::when;
+use crate::app::App;
+use crate::store::{ProposalRow, StoredProposal};
+use control::card::{ArgumentFact, CardFacts, NamedFact, TargetFact};
+use policy::call::{CheckedCall, Slot, Target, Tool};
+use policy::limits;
+use policy::observed::{Device, Observed};
+use policy::words::{self, DenyOnly};
+use protocol::canonical::Canonical;
+use protocol::propose::Origin;
+use protocol::refusal::{Refusal, RefusalCode};
+use protocol::shown::{Shown, Worded};
+use serde_json::Value;
+
+type Look<'a> = (&'a Result<CheckedCall, Refusal>, &'a Result<Observed, Refusal>);
+
+/// Builds the facts. Whatever cannot be read, checked or shown leaves a reason in `deny_only`.
+pub(super) fn build(
+    app: &App,
+    row: &ProposalRow,
+    stored: &Result<StoredProposal, Refusal>,
+    look: Look<'_>,
+) -> CardFacts {
+    let (call, observed) = look;
+    let mut deny_only = Vec::new();
+    let arguments = argument_facts(row, call, &mut deny_only);
+    if stored.is_err() {
+        deny_only.push(words::deny_only(&DenyOnly::Record));
+    } else if let Err(refusal) = call.as_ref().and(observed.as_ref()) {
+        deny_only.push(words::deny_only(&DenyOnly::Check(refusal.code)));
+    }
+    let both = call.as_ref().ok().zip(observed.as_ref().ok());
+    if let (Some((call, observed)), Ok(stored)) = (both, stored) {
+        deny_only
+            .extend(standing_refusal(app, stored, call, observed).map(|code| words::deny_only(&DenyOnly::Check(code))));
+    }
+    let plain = call.as_ref().ok().and_then(|call| words::plain_words(call.tool(), call.action()));
+    if call.is_ok() && plain.is_none() {
+        deny_only.push(words::deny_only(&DenyOnly::NoPlainWords));
+    }
+    let targets = both.map(|(call, observed)| target_facts(app, call, observed)).unwrap_or_default();
+    if targets.iter().any(|target| target.name.ends_with('…')) {
+        deny_only.push(words::deny_only(&DenyOnly::Unshowable));
+    }
+    let disruptive = call.as_ref().map_or(true, |call| call.rules().disruptive);
+    let record = stored.as_ref().ok().map(StoredProposal::record);
+    let (effect, undo) = plain.map_or_else(|| (no_words(), no_words()), |plain| (plain.effect, plain.undo));
+    CardFacts {
+        number: row.number,
+        tool: Shown::whole(&row.tool).into_string(),
+        heading: both.and_then(heading).unwrap_or_else(|| heading_without_read(app, row)),
+        confirm: (disruptive && !targets.is_empty())
+            .then(|| targets.iter().map(|target| target.name.as_str()).collect::<Vec<_>>().join(", ")),
+        targets,
+        arguments,
+        named: both.map(|(call, observed)| named_facts(app, call, observed)).unwrap_or_default(),
+        effect,
+        undo,
+        disruptive,
+        deny_only,
+        reason: record.map(|record| reason(&record.reason)).unwrap_or_default(),
+        origin: record.and_then(|record| Origin::from_text(&record.origin)).map_or_else(no_words, words::origin),
+        slot: record.and_then(|record| Slot::from_text(&record.slot)).map_or_else(no_words, words::slot),
+        dry_run: app.config.behaviour.dry_run(),
+        isolation: app.isolation().as_str().to_owned(),
+    }
+}
+
+/// A row's plain words without a fresh read: ids instead of names.
+pub(super) fn heading_without_read(app: &App, row: &ProposalRow) -> Worded {
+    let call = Canonical::parse(row.arguments.as_bytes())
+        .ok()
+        .and_then(|arguments| app.config.tools.check_call(&row.tool, &arguments).ok());
+    let tool = Shown::whole(&row.tool).into_string();
+    let Some(call) = call else { return Worded::same(tool) };
+    let Some(target) = call.targets().first() else { return Worded::same(tool) };
+    let channel = target.channel.as_ref().map(policy::ids::ChannelId::as_str);
+    words::heading(call.tool(), call.action(), target.master.as_str(), channel)
+}
+
+fn heading((call, observed): (&CheckedCall, &Observed)) -> Option<Worded> {
+    let target = call.targets().first()?;
+    let device = observed.team.device(&target.master)?;
+    let channel = target.channel.as_ref().and_then(|id| device.channel(id)).map(|channel| channel.name.as_str());
+    Some(words::heading(call.tool(), call.action(), &device.name, channel))
+}
+
+/// What stands against the change whatever a person says: the checks of intake again, the bound state, the bound names.
+fn standing_refusal(
+    app: &App,
+    stored: &StoredProposal,
+    call: &CheckedCall,
+    observed: &Observed,
+) -> Option<RefusalCode> {
+    let record = stored.record();
+    if record.slot != app.config.slot.as_str() {
+        return Some(RefusalCode::BindingMismatch);
+    }
+    let bound = Canonical::parse(record.fingerprint.as_bytes())
+        .and_then(|fingerprint| Ok((fingerprint, Canonical::parse(record.referents.as_bytes())?)));
+    let Ok((fingerprint, referents)) = bound else { return Some(RefusalCode::BindingMismatch) };
+    let context = crate::intake::context(app, Ok(()));
+    let Err(refusal) = policy::gates::recheck(call, observed, &fingerprint, &referents, &context) else { return None };
+    // The room may be free again by the time of the run, and a dry run is said on the card: notes, not walls.
+    let passing = matches!(
+        refusal.code,
+        RefusalCode::DryRun
+            | RefusalCode::EventLive
+            | RefusalCode::EventSoon
+            | RefusalCode::RoomRecording
+            | RefusalCode::RoomStreaming
+    );
+    (!passing).then_some(refusal.code)
+}
+
+fn argument_facts(
+    row: &ProposalRow,
+    call: &Result<CheckedCall, Refusal>,
+    deny_only: &mut Vec<Worded>,
+) -> Vec<ArgumentFact> {
+    let parsed = Canonical::parse(row.arguments.as_bytes());
+    let Some(map) = parsed.as_ref().ok().and_then(|arguments| arguments.value().as_object()) else {
+        deny_only.push(words::deny_only(&DenyOnly::Record));
+        let json = Shown::whole(&row.arguments).into_string();
+        return vec![ArgumentFact { name: String::new(), json, defaulted: false }];
+    };
+    let defaulted = call.as_ref().map(|call| call.defaulted().to_vec()).unwrap_or_default();
+    map.iter()
+        .map(|(name, value)| {
+            if !showable(value) {
+                deny_only.push(words::deny_only(&DenyOnly::Argument(name.clone())));
+            }
+            let json = Canonical::from_value(value).map(|text| text.as_str().to_owned()).unwrap_or_default();
+            ArgumentFact {
+                name: Shown::whole(name).into_string(),
+                json: Shown::whole(&json).into_string(),
+                defaulted: defaulted.contains(name),
+            }
+        })
+        .collect()
+}
+
+/// Whether a person reads exactly what is sent: short text without hidden characters or blanks at its ends.
+fn showable(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+        Value::String(text) => {
+            text.chars().count() <= limits::SHOWABLE_TEXT && text.trim() == text && !Shown::whole(text).was_flagged()
+        }
+        Value::Array(list) => list.len() <= 20 && list.iter().all(showable),
+        Value::Object(map) => map.len() <= 20 && map.values().all(showable),
+    }
+}
+
+fn target_facts(app: &App, call: &CheckedCall, observed: &Observed) -> Vec<TargetFact> {
+    call.targets()
+        .iter()
+        .filter_map(|target: &Target| {
+            let device = observed.team.device(&target.master)?;
+            Some(target_fact(app, device, observed))
+        })
+        .collect()
+}
+
+fn target_fact(app: &App, device: &Device, observed: &Observed) -> TargetFact {
+    let event = match observed.events.get(&device.id) {
+        None => words::not_known(),
+        Some(None) => words::no_event(),
+        Some(Some(event)) => {
+            let end = event.end.map(|end| when(&app.zone, end));
+            words::event_line(&event.title, &when(&app.zone, event.start), end.as_ref())
+        }
+    };
+    TargetFact {
+        id: device.id.as_str().to_owned(),
+        name: words::name(&device.name),
+        model: Shown::capped(&device.model, limits::MODEL).into_string(),
+        firmware: Shown::capped(&device.firmware, limits::MODEL).into_string(),
+        online: words::online(device.online),
+        recording: words::recording_of(observed.recorders.get(&device.id)),
+        streaming: words::streaming_of(device),
+        event,
+    }
+}
+
+/// Names for the ids on the card: display text, bound through the referents.
+fn named_facts(app: &App, call: &CheckedCall, observed: &Observed) -> Vec<NamedFact> {
+    let mut named = Vec::new();
+    for target in call.targets() {
+        let device = observed.team.device(&target.master);
+        if let Some(channel) = target.channel.as_ref().and_then(|id| device.and_then(|device| device.channel(id))) {
+            let value = format!("{} (\"{}\")", channel.id, words::name(&channel.name));
+            named.push(NamedFact { label: Worded::new("Channel", "Canal"), value: Worded::same(value) });
+        }
+        if let (Tool::ConfirmEvent, Some(Some(event))) = (call.tool(), observed.events.get(&target.master)) {
+            let end = event.end.map(|end| when(&app.zone, end));
+            let value = words::event_line(&event.title, &when(&app.zone, event.start), end.as_ref());
+            named.push(NamedFact { label: Worded::new("Event", "Evento"), value });
+        }
+    }
+    let streams = observed.streams.as_deref().unwrap_or_default();
+    if let Some(stream) = call.stream_id().and_then(|id| streams.iter().find(|stream| stream.id == id)) {
+        let value = format!("\"{}\", {}", words::name(&stream.name), words::name(&stream.host));
+        named.push(NamedFact { label: Worded::new("Destination", "Destino"), value: Worded::same(value) });
+    }
+    named
+}
+
+/// The drafter's words: redacted, capped, hidden characters visible.
+fn reason(raw: &str) -> String {
+    Shown::capped(&policy::redact::redact_text(raw), 500).into_string()
+}
+
+fn no_words() -> Worded {
+    Worded::same("")
+}

@@ -1,0 +1,183 @@
+//! The card: facts built by code from the stored row and a fresh read, one digest, one ticket for each look
+//! (`seed 000, The approval page`).
+
+mod facts;
+mod ticket;
+mod when;
+
+pub(crate) use when::when;
+
+use crate::app::App;
+use crate::desk::{Viewer, YesTo};
+use crate::store::{ProposalRow, StoreError, StoredProposal};
+use control::card::{Card, CardFacts};
+use policy::call::CheckedCall;
+use policy::observed::Observed;
+use policy::room::room_rule;
+use protocol::canonical::Canonical;
+use protocol::ids::ProposalNumber;
+use protocol::propose::ProposalState;
+use protocol::refusal::{Refusal, RefusalCode};
+use protocol::shown::Worded;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+
+/// One proposal, looked at now: the row, what the row means, what a fresh read found, and the card's facts from all three.
+#[derive(Debug)]
+pub(crate) struct Looked {
+    pub(crate) call: Result<CheckedCall, Refusal>,
+    pub(crate) observed: Result<Observed, Refusal>,
+    facts: CardFacts,
+    digest: [u8; 32],
+    expires_in: i64,
+}
+
+/// Reads the row and the room, and builds the facts. A proposal that does not wait is refused with who decided it.
+pub(crate) async fn look(app: &App, number: ProposalNumber) -> Result<Looked, Refusal> {
+    let (row, stored) = app
+        .store
+        .call(move |store| {
+            let row = store.row(number)?;
+            let stored = match store.load(number) {
+                Ok(stored) => Ok(stored),
+                Err(StoreError::Refused(refusal)) => Err(refusal),
+                Err(error) => return Err(error),
+            };
+            Ok((row, stored))
+        })
+        .await
+        .map_err(StoreError::into_refusal)?;
+    if row.state != ProposalState::Pending {
+        return Err(Refusal::new(RefusalCode::NotWaiting, &row.who_won()));
+    }
+    let call = stored.as_ref().map_err(Clone::clone).and_then(|stored| call_of(app, stored));
+    let observed = match &call {
+        Ok(call) => app.observe(call).await,
+        Err(refusal) => Err(refusal.clone()),
+    };
+    let facts = facts::build(app, &row, &stored, (&call, &observed));
+    let digest = digest_of(&facts)?;
+    Ok(Looked { call, observed, facts, digest, expires_in: row.expires_in })
+}
+
+/// A card for one viewer, with its ticket.
+pub(crate) async fn card_for(app: &App, viewer: &Viewer, looked: Looked) -> Result<Card, Refusal> {
+    let number = looked.facts.number;
+    let (digest, session, boot_ms) = (looked.digest, viewer.session, app.clock.boot_ms());
+    let (person, surface) = (viewer.person.name().to_string(), viewer.surface.as_str());
+    let (ticket, waiting) = app
+        .store
+        .call(move |store| {
+            // The one effect of looking, and only the word expired_seen reads it.
+            store.mark_seen(number, surface, &person)?;
+            let shown = ticket::Shown { number, digest: &digest, session: &session };
+            Ok((ticket::issue(store.keys(), shown, boot_ms)?, store.queue()?.0))
+        })
+        .await
+        .map_err(StoreError::into_refusal)?;
+    let notes = notes(app, &looked);
+    let read_at = match &looked.observed {
+        Ok(observed) => when(&app.zone, observed.read_unix),
+        Err(_) => Worded::new("The room could not be read.", "No se pudo leer la sala."),
+    };
+    Ok(Card {
+        facts: looked.facts,
+        digest,
+        ticket,
+        notes,
+        read_at,
+        expires_in: u64::try_from(looked.expires_in).unwrap_or(0),
+        others_waiting: waiting.saturating_sub(1),
+    })
+}
+
+/// Whether this yes is good: the ticket of this very card and session, two seconds old, for facts that still hold, on a card
+/// that may be approved, with the room named when it must be.
+pub(crate) async fn check_yes(
+    app: &App,
+    viewer: &Viewer,
+    yes: &YesTo,
+    looked: &Looked,
+) -> Result<CheckedCall, Refusal> {
+    check_seen(app, viewer, yes, looked).await?;
+    match (&looked.facts.confirm, &yes.confirm) {
+        (None, _) => {}
+        (Some(wanted), Some(typed)) if wanted == typed.trim() => {}
+        (Some(wanted), _) => return Err(Refusal::new(RefusalCode::RoomNotConfirmed, wanted)),
+    }
+    looked.call.clone()
+}
+
+/// The same without the second confirmation.
+pub(crate) async fn check_seen(app: &App, viewer: &Viewer, yes: &YesTo, looked: &Looked) -> Result<(), Refusal> {
+    let (number, digest, session, ticket) = (yes.number, yes.digest, viewer.session, yes.ticket.clone());
+    let now = app.clock.boot_ms();
+    app.store
+        .call(move |store| {
+            let shown = ticket::Shown { number, digest: &digest, session: &session };
+            Ok(ticket::check(store.keys(), &ticket, shown, now)?)
+        })
+        .await
+        .map_err(StoreError::into_refusal)?;
+    if !host::secret::same(&looked.digest, &yes.digest) {
+        return Err(Refusal::bare(RefusalCode::CardChanged));
+    }
+    if let Some(reason) = looked.facts.deny_only.first() {
+        return Err(Refusal::new(RefusalCode::NotApprovable, &reason.en));
+    }
+    Ok(())
+}
+
+/// The call that the stored arguments mean under the policy in force; a changed schema is a changed policy.
+fn call_of(app: &App, stored: &StoredProposal) -> Result<CheckedCall, Refusal> {
+    let record = stored.record();
+    let arguments = Canonical::parse(record.arguments.as_bytes())?;
+    let call = app.config.tools.check_call(&record.tool, &arguments)?;
+    let slice = app.slices.get(&call.tool());
+    if i64::from(call.schema_version()) != record.schema_version || slice != Some(&record.policy_version) {
+        return Err(Refusal::bare(RefusalCode::PolicyChanged));
+    }
+    Ok(call)
+}
+
+/// SHA-256 over the facts in canonical form: the same in both languages and on every surface.
+fn digest_of(facts: &CardFacts) -> Result<[u8; 32], Refusal> {
+    let value = serde_json::to_value(facts).map_err(|_| Refusal::bare(RefusalCode::StoreFailed))?;
+    Ok(Sha256::digest(Canonical::from_value(&value)?.as_str().as_bytes()).into())
+}
+
+/// What the run would refuse for the room's state now: information, not a gate.
+fn notes(app: &App, looked: &Looked) -> Vec<Worded> {
+    let (Ok(call), Ok(observed)) = (&looked.call, &looked.observed) else { return Vec::new() };
+    let none = BTreeMap::new();
+    let now = app.clock.unix();
+    let mut notes = Vec::new();
+    for target in call.targets() {
+        let Some(device) = observed.team.device(&target.master) else { continue };
+        let recorders = observed.recorders.get(&target.master).unwrap_or(&none);
+        let event = observed.events.get(&target.master).and_then(Option::as_ref);
+        notes.extend(room_rule(call, device, recorders, event, now).iter().map(policy::room::Blocked::words));
+    }
+    notes
+}
+
+/// A row's plain words without a fresh read, for lists.
+pub(crate) fn heading_of(app: &App, row: &ProposalRow) -> Worded {
+    facts::heading_without_read(app, row)
+}
+
+/// A row's target ids, for lists.
+pub(crate) fn targets_of(row: &ProposalRow) -> Vec<String> {
+    Canonical::parse(row.targets.as_bytes())
+        .ok()
+        .and_then(|list| {
+            let ids = list.value().as_array()?;
+            Some(
+                ids.iter()
+                    .filter_map(|id| id.as_str())
+                    .map(|id| protocol::shown::Shown::whole(id).into_string())
+                    .collect(),
+            )
+        })
+        .unwrap_or_default()
+}

@@ -1,0 +1,141 @@
+//! Settings, read once at start from the environment. A bad value stops the start with what to do; nothing has a
+//! permissive default.
+
+use policy::behaviour::{Autonomy, Behaviour};
+use policy::call::Slot;
+use policy::fence::Fence;
+use policy::tool_policy::ToolPolicy;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why the executor does not start: exit code 2, or 78 when starting again would not help either.
+#[derive(Debug)]
+pub struct ConfigError(pub(crate) String);
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// Everything that is fixed while the process lives.
+#[derive(Debug)]
+pub(crate) struct Config {
+    pub(crate) state: PathBuf,
+    pub(crate) run: PathBuf,
+    pub(crate) principals: PathBuf,
+    pub(crate) slot: Slot,
+    pub(crate) mcp_url: String,
+    pub(crate) token_file: PathBuf,
+    pub(crate) fence: Option<Fence>,
+    pub(crate) page_port: u16,
+    pub(crate) assistant_uid: u32,
+    pub(crate) tools: ToolPolicy,
+    pub(crate) behaviour: Behaviour,
+}
+
+impl Config {
+    /// Reads the environment and the policy files that it names.
+    pub(crate) fn from_environment() -> Result<Self, ConfigError> {
+        let policy = path("FLEETWATCH_POLICY_DIR")?;
+        let state = path("FLEETWATCH_EXECUTOR_STATE_DIR")?;
+        let slot = slot()?;
+        let behaviour = read_yaml(&policy.join("policy.yaml"), Behaviour::parse)?;
+        // Entries without a window of their own take the policy's.
+        let tools = read_yaml(&policy.join("tool_policy.yaml"), ToolPolicy::parse)?
+            .with_lead_minutes(behaviour.lead_minutes());
+        Ok(Self {
+            run: path("FLEETWATCH_RUN_DIR")?,
+            principals: path_or("FLEETWATCH_PRINCIPALS_FILE", || policy.join("principals.yaml"))?,
+            mcp_url: text("FLEETWATCH_EPIPHAN_MCP_URL")?.unwrap_or_else(|| "https://go.epiphan.cloud/mcp".to_owned()),
+            token_file: path_or("FLEETWATCH_SANDBOX_TOKEN_FILE", || state.join(format!("{}-token", slot.as_str())))?,
+            fence: fence()?,
+            page_port: port()?,
+            assistant_uid: assistant_uid()?,
+            tools,
+            behaviour,
+            state,
+            slot,
+        })
+    }
+
+    /// Whether one user runs everything; then the PIN is the boundary.
+    pub(crate) fn single_user(&self) -> bool {
+        self.assistant_uid == host::socket::my_uid()
+    }
+
+    /// Whether proposals may run at all.
+    pub(crate) fn proposes(&self) -> bool {
+        match self.behaviour.autonomy() {
+            Autonomy::Observe => false,
+            Autonomy::Propose => true,
+        }
+    }
+}
+
+fn text(name: &str) -> Result<Option<String>, ConfigError> {
+    match std::env::var(name) {
+        Ok(value) if value.trim().is_empty() => Ok(None),
+        Ok(value) => Ok(Some(value.trim().to_owned())),
+        Err(std::env::VarError::NotPresent) => Ok(None),
+        Err(std::env::VarError::NotUnicode(_)) => Err(ConfigError(format!("{name} is not UTF-8 text; set it again"))),
+    }
+}
+
+fn path(name: &str) -> Result<PathBuf, ConfigError> {
+    let value = text(name)?.ok_or_else(|| ConfigError(format!("{name} is not set; set it to a folder")))?;
+    absolute(name, value)
+}
+
+fn path_or(name: &str, other: impl FnOnce() -> PathBuf) -> Result<PathBuf, ConfigError> {
+    text(name)?.map_or_else(|| Ok(other()), |value| absolute(name, value))
+}
+
+fn absolute(name: &str, value: String) -> Result<PathBuf, ConfigError> {
+    let path = PathBuf::from(value);
+    if path.is_absolute() { Ok(path) } else { Err(ConfigError(format!("{name} must be a path from /"))) }
+}
+
+fn slot() -> Result<Slot, ConfigError> {
+    let word = text("FLEETWATCH_SLOT")?;
+    word.as_deref().map_or(Ok(Slot::Sandbox), |word| {
+        Slot::from_text(word).ok_or_else(|| ConfigError("FLEETWATCH_SLOT must be sandbox or sim".to_owned()))
+    })
+}
+
+fn fence() -> Result<Option<Fence>, ConfigError> {
+    let devices = text("FLEETWATCH_WRITE_DEVICE_IDS")?.unwrap_or_default();
+    let team = text("FLEETWATCH_WRITE_TEAM_ID")?.unwrap_or_default();
+    Fence::from_settings(&devices, &team).map_err(|e| ConfigError(e.to_string()))
+}
+
+fn port() -> Result<u16, ConfigError> {
+    text("FLEETWATCH_APPROVE_PORT")?.map_or(Ok(8767), |value| {
+        value
+            .parse()
+            .map_err(|_| ConfigError("FLEETWATCH_APPROVE_PORT must be a port, or 0 for any free one".to_owned()))
+    })
+}
+
+fn assistant_uid() -> Result<u32, ConfigError> {
+    let Some(user) = text("FLEETWATCH_ASSISTANT_USER")? else {
+        return Err(ConfigError(
+            "FLEETWATCH_ASSISTANT_USER is not set; name the user that runs the assistant".to_owned(),
+        ));
+    };
+    user.parse()
+        .ok()
+        .or_else(|| host::socket::uid_of_user(&user))
+        .ok_or_else(|| ConfigError(format!("FLEETWATCH_ASSISTANT_USER: this machine has no user {user:?}")))
+}
+
+fn read_yaml<T>(
+    path: &std::path::Path,
+    parse: impl FnOnce(&str, &str) -> Result<T, policy::yaml::PolicyError>,
+) -> Result<T, ConfigError> {
+    let text =
+        host::files::read_settings(path, host::files::Owner::RootOrMe).map_err(|e| ConfigError(e.to_string()))?;
+    parse(&text, &path.display().to_string()).map_err(|e| ConfigError(e.to_string()))
+}

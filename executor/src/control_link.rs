@@ -1,0 +1,62 @@
+//! One connection of `control.sock`: an operator's words, carried to the desk.
+
+use crate::app::App;
+use crate::decide::Surface;
+use crate::desk::{Desk, Viewer, YesTo};
+use crate::principals::Person;
+use control::message::{Approve, AuditReport, ExecutorSays, OperatorSays};
+use host::link::Link;
+use protocol::hello::{Hello, Reply, Request};
+use protocol::refusal::{Refusal, RefusalCode};
+use sha2::{Digest, Sha256};
+use std::time::Duration;
+use tokio::net::UnixStream;
+
+const GREETING: Duration = Duration::from_secs(5);
+const SEND: Duration = Duration::from_secs(5);
+/// A person may read a card for a long time.
+const SILENCE: Duration = Duration::from_secs(1_800);
+
+/// Serves one connection to its end. `person` is on the operators list by its uid.
+pub(crate) async fn serve(app: &App, desk: &Desk, person: Person, stream: UnixStream) {
+    let mut link: Link<Reply<ExecutorSays>, Request<OperatorSays>> = Link::new(stream);
+    let Ok(Some(Request { id, say: OperatorSays::Hello(hello) })) = link.recv(GREETING).await else { return };
+    let greeted = link.send(&Reply { id, say: ExecutorSays::Hello(Hello::ours()) }, SEND).await;
+    let Ok(random) = host::secret::random_bytes::<32>() else { return };
+    if greeted.is_err() || !hello.speaks_ours() {
+        return;
+    }
+    let viewer = Viewer { person, surface: Surface::Command, session: Sha256::digest(random).into() };
+    while let Ok(Some(Request { id, say })) = link.recv(SILENCE).await {
+        let say = answer(app, desk, &viewer, say).await.unwrap_or_else(ExecutorSays::Refused);
+        if link.send(&Reply { id, say }, SEND).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn answer(app: &App, desk: &Desk, viewer: &Viewer, say: OperatorSays) -> Result<ExecutorSays, Refusal> {
+    Ok(match say {
+        OperatorSays::Approve(Approve { number, ticket, digest, pin, confirm }) => {
+            app.registry.check_pin(&viewer.person, &pin).await?;
+            ExecutorSays::Ended(desk.approve(viewer, YesTo { number, ticket, digest, confirm }).await?)
+        }
+        OperatorSays::AuditVerify => {
+            let found =
+                app.store.call(|store| store.verify_audit()).await.map_err(crate::store::StoreError::into_refusal)?;
+            ExecutorSays::Audit(AuditReport { rows: found.rows, broken: found.broken, head: found.head })
+        }
+        OperatorSays::Deny { number } => ExecutorSays::Ended(desk.deny(viewer, number).await?),
+        OperatorSays::DenyAll => ExecutorSays::DeniedAll { numbers: desk.deny_all(viewer).await? },
+        OperatorSays::Hello(_) => return Err(Refusal::bare(RefusalCode::NotPermitted)),
+        OperatorSays::History { most } => ExecutorSays::History(desk.history(most).await?),
+        OperatorSays::List => ExecutorSays::Waiting(desk.waiting().await?),
+        OperatorSays::PinSet { old, new } => {
+            app.registry.set_pin(&viewer.person, old.as_ref(), &new).await?;
+            desk.pin_was_set(viewer).await?;
+            ExecutorSays::PinSaved
+        }
+        OperatorSays::Show { number } => ExecutorSays::Card(Box::new(desk.show(viewer, number).await?)),
+        OperatorSays::Status => ExecutorSays::Status(Box::new(desk.status().await?)),
+    })
+}

@@ -1,0 +1,173 @@
+//! Intake: cheap limits → gates → fresh read → gates → limits again → bound record → a pending row
+//! (`architecture.md, Intake`). The assistant's word is used for nothing but tool, arguments, reason and a label that can
+//! only narrow.
+
+use crate::app::App;
+use crate::bucket::{Buckets, Take};
+use crate::store::audit::Step;
+use crate::store::{Limits, NewProposal, StoreError};
+use policy::call::CheckedCall;
+use policy::gates::{AdmittedChange, Chain, Context, SignIn, Verdict};
+use protocol::canonical::Canonical;
+use protocol::gate::GateResult;
+use protocol::ids::{Label, ProposalNumber};
+use protocol::propose::Propose;
+use protocol::refusal::{Refusal, RefusalCode};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The workspace whose limits Epiphan's proposals share.
+pub(crate) const WORKSPACE: &str = "epiphan";
+
+/// Who proposes: a label that the assistant chose, and the turn that the executor did.
+#[derive(Debug, Clone)]
+pub(crate) struct Agent {
+    pub(crate) label: Label,
+    pub(crate) turn: String,
+}
+
+/// The way in.
+#[derive(Debug)]
+pub(crate) struct Intake {
+    app: Arc<App>,
+    buckets: Mutex<Buckets>,
+}
+
+impl Intake {
+    pub(crate) fn new(app: &Arc<App>) -> Self {
+        Self { app: app.clone(), buckets: Mutex::new(Buckets::new(&app.clock)) }
+    }
+
+    /// Whether anything can be admitted at all.
+    pub(crate) fn possible(&self) -> Result<(), Refusal> {
+        if !self.app.config.proposes() {
+            return Err(Refusal::bare(RefusalCode::ObserveMode));
+        }
+        if self.app.config.fence.is_none() {
+            return Err(Refusal::bare(RefusalCode::NoFence));
+        }
+        self.app.reads().map(|_| ())
+    }
+
+    /// Admits a draft and gives its number, or refuses it. Both are audited.
+    pub(crate) async fn propose(&self, agent: &Agent, draft: Propose) -> Result<ProposalNumber, Refusal> {
+        let taken = self.buckets.lock().unwrap_or_else(PoisonError::into_inner).take(&agent.label);
+        let turned_away = match taken {
+            Take::Wait => return Err(Refusal::bare(RefusalCode::TooManyRequests)),
+            Take::Go { turned_away } => turned_away,
+        };
+        if turned_away > 0 {
+            self.note_refused(agent, json!({ "code": "too_many_requests", "requests": turned_away })).await?;
+        }
+        let (tool, origin) = (protocol::shown::Shown::capped(&draft.tool, 64).into_string(), draft.origin.as_str());
+        let admitted = self.admit(agent, draft).await;
+        if let Err(refusal) = &admitted {
+            let detail =
+                json!({ "code": refusal.code.as_str(), "detail": refusal.detail, "tool": tool, "origin": origin });
+            self.note_refused(agent, detail).await?;
+        }
+        admitted
+    }
+
+    async fn admit(&self, agent: &Agent, draft: Propose) -> Result<ProposalNumber, Refusal> {
+        let app = &self.app;
+        let (chain, call) = Chain::start(&app.config.tools, &draft.tool, &draft.arguments, &draft.reason);
+        let limits = app.store.call(|store| store.limits_allow(WORKSPACE, Limits::EPIPHAN)).await;
+        let context = self.context(limits.map_err(StoreError::into_refusal));
+        let Some(call) = call else {
+            return Err(refusal_of(chain.refuse(None, &context)));
+        };
+        if Chain::before_read(&call, &context).is_err() {
+            return Err(refusal_of(chain.refuse(Some(&call), &context)));
+        }
+        let read = app.observe(&call).await;
+        // The clocks again: the read took time, and freshness is judged by it.
+        let context = self.context(context.limits);
+        let verdict = chain.finish(&call, read.as_ref(), &context);
+        match verdict {
+            Verdict { admitted: Some(change), .. } => self.store(agent, &draft, &change).await,
+            refused => Err(refusal_of(refused)),
+        }
+    }
+
+    fn context(&self, limits: Result<(), Refusal>) -> Context<'_> {
+        context(&self.app, limits)
+    }
+
+    async fn store(&self, agent: &Agent, draft: &Propose, change: &AdmittedChange) -> Result<ProposalNumber, Refusal> {
+        let new = self.new_proposal(agent, draft, change)?;
+        self.app.store.call(move |store| store.admit(&new, Limits::EPIPHAN)).await.map_err(StoreError::into_refusal)
+    }
+
+    fn new_proposal(&self, agent: &Agent, draft: &Propose, change: &AdmittedChange) -> Result<NewProposal, Refusal> {
+        let call: &CheckedCall = change.call();
+        let policy_version = self.app.slices.get(&call.tool()).copied().ok_or(RefusalCode::PolicyChanged);
+        let targets: Vec<Value> = change.targets().iter().map(|target| json!(target.as_str())).collect();
+        Ok(NewProposal {
+            request: draft.request.clone(),
+            workspace: WORKSPACE,
+            agent: agent.label.clone(),
+            origin: draft.origin,
+            turn: agent.turn.clone(),
+            tool: call.tool().as_str().to_owned(),
+            arguments: call.arguments().as_str().to_owned(),
+            targets: Canonical::from_value(&Value::Array(targets))?.as_str().to_owned(),
+            fingerprint: change.fingerprint().as_str().to_owned(),
+            referents: change.referents().as_str().to_owned(),
+            schema_version: i64::from(call.schema_version()),
+            policy_version: policy_version.map_err(Refusal::bare)?,
+            slot: self.app.config.slot.as_str(),
+            reason: draft.reason.clone(),
+            gates: trace(change.results())?.as_str().to_owned(),
+        })
+    }
+
+    async fn note_refused(&self, agent: &Agent, detail: Value) -> Result<(), Refusal> {
+        let label = agent.label.clone();
+        self.app
+            .store
+            .call(move |store| {
+                let step = Step {
+                    kind: "proposal_refused",
+                    proposal: None,
+                    principal: label.as_str(),
+                    surface: "propose",
+                    detail,
+                };
+                store.note(&step)
+            })
+            .await
+            .map_err(StoreError::into_refusal)
+    }
+}
+
+/// What the gates weigh, now.
+pub(crate) fn context(app: &App, limits: Result<(), Refusal>) -> Context<'_> {
+    Context {
+        fence: app.config.fence.as_ref(),
+        sign_in: if app.reads.is_some() { SignIn::Present } else { SignIn::Missing },
+        autonomy: app.config.behaviour.autonomy(),
+        dry_run: app.config.behaviour.dry_run(),
+        now_boot_ms: app.clock.boot_ms(),
+        now_unix: app.clock.unix(),
+        limits,
+    }
+}
+
+fn refusal_of(verdict: Verdict) -> Refusal {
+    // A verdict without an admitted change always carries its refusal.
+    verdict.refusal.unwrap_or_else(|| Refusal::bare(RefusalCode::ReadFailed))
+}
+
+fn trace(results: &[GateResult]) -> Result<Canonical, Refusal> {
+    let gates: Vec<Value> = results
+        .iter()
+        .map(|gate| {
+            let evidence: serde_json::Map<String, Value> =
+                gate.evidence.iter().map(|fact| (fact.name.clone(), json!(fact.value))).collect();
+            json!({ "gate_id": gate.gate_id.as_str(), "passed": gate.passed, "blocked_reason": gate.blocked_reason,
+                "evidence": evidence })
+        })
+        .collect();
+    Ok(Canonical::from_value(&Value::Array(gates))?)
+}

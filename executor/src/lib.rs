@@ -1,0 +1,30 @@
+//! The executor: the one part that holds a write credential. It admits proposals, shows them to a person, and after that
+//! person's yes re-checks the room and writes once.
+//!
+//! The library exists for `tests/` alone; `main` is a few lines around [`serve`]. Read it like the flow: `intake` →
+//! `store::proposal` → `card` → `decide` → `store::consume` → `run` → `recheck` → `backends::epiphan::write` →
+//! `store::outcome`.
+
+mod app;
+mod assistant_link;
+mod backends;
+mod barrier;
+mod binding;
+mod bucket;
+mod card;
+mod config;
+mod control_link;
+pub mod decide;
+mod desk;
+mod intake;
+mod listen;
+mod page;
+mod principals;
+mod recheck;
+mod run;
+mod serve;
+pub mod store;
+
+pub use config::ConfigError;
+pub use principals::Person;
+pub use serve::{ServeError, serve};

@@ -1,0 +1,122 @@
+//! The page's one way to decide: the desk. In tests, a desk that is played.
+
+#[cfg(test)]
+pub(super) mod played;
+
+use crate::desk::{Desk, Person, Viewer, YesTo};
+use control::card::{Card, HistoryRow, Waiting};
+use control::status::ExecutorStatus;
+use protocol::ids::ProposalNumber;
+use protocol::propose::News;
+use protocol::refusal::Refusal;
+
+/// Whom the page asks.
+#[derive(Debug, Clone)]
+pub(super) enum Door {
+    /// The desk.
+    Desk(Desk),
+    /// A desk that a test plays.
+    #[cfg(test)]
+    Played(played::Played),
+}
+
+impl Door {
+    /// How many operators there are.
+    pub(super) fn operators(&self) -> usize {
+        match self {
+            Self::Desk(desk) => desk.operators(),
+            #[cfg(test)]
+            Self::Played(desk) => desk.operators(),
+        }
+    }
+
+    /// The person whose PIN this is.
+    pub(super) async fn log_in(&self, name: Option<&str>, pin: &str) -> Result<Person, Refusal> {
+        match self {
+            Self::Desk(desk) => desk.log_in(name, pin).await,
+            #[cfg(test)]
+            Self::Played(desk) => desk.log_in(name, pin).await,
+        }
+    }
+
+    /// The queue, oldest first.
+    pub(super) async fn waiting(&self) -> Result<Vec<Waiting>, Refusal> {
+        match self {
+            Self::Desk(desk) => desk.waiting().await,
+            #[cfg(test)]
+            Self::Played(desk) => desk.waiting().await,
+        }
+    }
+
+    /// A fresh card with a ticket; marks it seen.
+    pub(super) async fn show(&self, viewer: &Viewer, number: ProposalNumber) -> Result<Card, Refusal> {
+        match self {
+            Self::Desk(desk) => desk.show(viewer, number).await,
+            #[cfg(test)]
+            Self::Played(desk) => desk.show(viewer, number).await,
+        }
+    }
+
+    /// Whether a yes could be given now.
+    pub(super) async fn check(&self, viewer: &Viewer, yes: &YesTo) -> Result<Card, Refusal> {
+        match self {
+            Self::Desk(desk) => desk.check(viewer, yes).await,
+            #[cfg(test)]
+            Self::Played(desk) => desk.check(viewer, yes).await,
+        }
+    }
+
+    /// Yes; resolves when the run has ended.
+    pub(super) async fn approve(&self, viewer: &Viewer, yes: YesTo) -> Result<News, Refusal> {
+        match self {
+            Self::Desk(desk) => desk.approve(viewer, yes).await,
+            #[cfg(test)]
+            Self::Played(desk) => desk.approve(viewer, yes).await,
+        }
+    }
+
+    /// No to one.
+    pub(super) async fn deny(&self, viewer: &Viewer, number: ProposalNumber) -> Result<News, Refusal> {
+        match self {
+            Self::Desk(desk) => desk.deny(viewer, number).await,
+            #[cfg(test)]
+            Self::Played(desk) => desk.deny(viewer, number).await,
+        }
+    }
+
+    /// No to all that wait.
+    pub(super) async fn deny_all(&self, viewer: &Viewer) -> Result<Vec<ProposalNumber>, Refusal> {
+        match self {
+            Self::Desk(desk) => desk.deny_all(viewer).await,
+            #[cfg(test)]
+            Self::Played(desk) => desk.deny_all(viewer).await,
+        }
+    }
+
+    /// Where one proposal stands.
+    pub(super) async fn fate(&self, number: ProposalNumber) -> Result<HistoryRow, Refusal> {
+        match self {
+            Self::Desk(desk) => desk.fate(number).await,
+            #[cfg(test)]
+            Self::Played(desk) => desk.fate(number).await,
+        }
+    }
+
+    /// The newest proposals, newest first.
+    pub(super) async fn history(&self, most: u16) -> Result<Vec<HistoryRow>, Refusal> {
+        match self {
+            Self::Desk(desk) => desk.history(most).await,
+            #[cfg(test)]
+            Self::Played(desk) => desk.history(most).await,
+        }
+    }
+
+    /// How the executor is.
+    pub(super) async fn status(&self) -> Result<ExecutorStatus, Refusal> {
+        match self {
+            Self::Desk(desk) => desk.status().await,
+            #[cfg(test)]
+            Self::Played(desk) => desk.status().await,
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What waits. The queue only lists; a card decides.
+
+use super::{Frame, whole, words};
+use control::card::Waiting;
+use maud::{Markup, html};
+
+/// The page.
+pub(in super::super) fn page(frame: &Frame, waiting: &[Waiting], deny_all: &str) -> String {
+    let title = frame.say(words::QUEUE_TITLE);
+    let main = html! {
+        header.title {
+            h1 { (title) }
+            p.lead { (words::waiting_long(waiting.len() as u64, frame.language)) }
+        }
+        (remarks(frame))
+        @if !waiting.is_empty() {
+            ol.queue {
+                @for row in waiting {
+                    li {
+                        a.entry href={ "/card/" (row.number) } {
+                            span.over { (words::proposal(row.number, frame.language)) }
+                            strong { bdi { (frame.get(&row.heading)) } }
+                            span.small {
+                                @for id in &row.targets { code { bdi { (id) } } " " }
+                                "· " (words::expires(row.expires_in, frame.language))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        // One is denied on its card.
+        @if waiting.len() > 1 {
+            section.all aria-labelledby="all" {
+                h2 id="all" { (frame.say(words::DENY_ALL_TITLE)) }
+                p { (frame.say(words::DENY_ALL_HELP)) }
+                form method="post" action="/deny-all" {
+                    input type="hidden" name="token" value=(deny_all);
+                    button.deny type="submit" { (frame.say(words::DENY_ALL)) }
+                }
+            }
+        }
+    };
+    whole(frame, title, &main)
+}
+
+// Why nothing new may come, and what is wrong.
+fn remarks(frame: &Frame) -> Markup {
+    let Some(status) = &frame.status else {
+        return html! {};
+    };
+    let queue = status.queue;
+    html! {
+        @if queue.pending >= queue.pending_limit {
+            div.note.info { p { (words::queue_full(queue.pending, frame.language)) } }
+        }
+        @if queue.hour >= queue.hour_limit {
+            div.note.info { p { (words::hour_full(queue.hour, frame.language)) } }
+        }
+        @if !status.problems.is_empty() {
+            section.note.warn aria-labelledby="problems" {
+                h2 id="problems" { (frame.say(words::NEEDS_CARE)) }
+                ul {
+                    @for problem in &status.problems {
+                        li { (frame.get(&policy::words::refusal(problem.code))) " " span.small lang="en" { (problem.advice) } }
+                    }
+                }
+            }
+        }
+    }
+}

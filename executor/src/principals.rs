@@ -1,0 +1,191 @@
+//! Who may decide. A person is a row of `principals.yaml` with `operator: true`; nobody else is one.
+
+use argon2::password_hash::phc::PasswordHash;
+use argon2::{Argon2, PasswordHasher, PasswordVerifier};
+use control::pin::PinEntry;
+use host::clock::Clock;
+use host::files::{self, Owner};
+use policy::limits;
+use policy::principals::{Principal, Principals};
+use protocol::ids::Label;
+use protocol::refusal::{Refusal, RefusalCode};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::config::ConfigError;
+
+/// How long five wrong PINs lock that person's PIN, in milliseconds on the boot clock.
+const LOCK_MS: i64 = 15 * 60 * 1_000;
+
+/// A person on the operators list. Made only here, from the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Person {
+    name: Label,
+    uid: u32,
+}
+
+impl Person {
+    /// The name that rows and audit hold.
+    #[must_use]
+    pub fn name(&self) -> &Label {
+        &self.name
+    }
+
+    /// A person that no file names, for this crate's own tests.
+    #[cfg(test)]
+    pub(crate) fn dangerous_made_up(name: &str, uid: u32) -> Self {
+        Self { name: Label::new(name).expect("a label"), uid }
+    }
+
+    fn of(principal: &Principal) -> Option<Self> {
+        principal.is_operator().then(|| Self { name: principal.name().clone(), uid: principal.uid() })
+    }
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Tries {
+    wrong: u32,
+    locked_until: i64,
+}
+
+#[derive(Debug)]
+struct Inner {
+    path: PathBuf,
+    clock: Clock,
+    people: Mutex<Principals>,
+    tries: Mutex<BTreeMap<Label, Tries>>,
+}
+
+/// The list, as read at start and as PINs are set. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Registry {
+    inner: Arc<Inner>,
+}
+
+impl Registry {
+    /// Reads `principals.yaml`. An empty list is fine: then nobody can approve.
+    pub(crate) fn load(path: &Path, clock: &Clock) -> Result<Self, ConfigError> {
+        let text = files::read_settings(path, Owner::RootOrMe).map_err(|e| ConfigError(e.to_string()))?;
+        let people = Principals::parse(&text, &path.display().to_string()).map_err(|e| ConfigError(e.to_string()))?;
+        let inner =
+            Inner { path: path.to_owned(), clock: clock.clone(), people: Mutex::new(people), tries: Mutex::default() };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    fn people(&self) -> Principals {
+        self.inner.people.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The operator with this uid.
+    pub(crate) fn person_of_uid(&self, uid: u32) -> Option<Person> {
+        self.people().person_of_uid(uid).and_then(Person::of)
+    }
+
+    /// The operator with this name, or the only one.
+    pub(crate) fn person_named(&self, name: Option<&str>) -> Option<Person> {
+        let people = self.people();
+        let mut operators = people.operators();
+        match name {
+            Some(name) => operators.find(|p| p.name().as_str() == name).and_then(Person::of),
+            None => {
+                let first = operators.next().and_then(Person::of);
+                if operators.next().is_some() { None } else { first }
+            }
+        }
+    }
+
+    /// How many operators there are.
+    pub(crate) fn operators(&self) -> usize {
+        self.people().operators().count()
+    }
+
+    /// Whether any operator can approve with a PIN.
+    pub(crate) fn any_pin(&self) -> bool {
+        self.people().operators().any(|p| p.pin().is_some())
+    }
+
+    /// Whether the person is still on the list: rights are looked up again inside every decision.
+    pub(crate) fn still_operates(&self, person: &Person) -> bool {
+        self.person_of_uid(person.uid).as_ref() == Some(person)
+    }
+
+    /// The operators' list as text, for the policy slice: names and uids, never PINs.
+    pub(crate) fn slice_text(&self) -> String {
+        self.people().operators().map(|p| format!("{}:{};", p.name(), p.uid())).collect()
+    }
+
+    /// Whether this is the person's PIN. Five wrong tries lock it for a quarter of an hour.
+    pub(crate) async fn check_pin(&self, person: &Person, entry: &PinEntry) -> Result<(), Refusal> {
+        let stored = self
+            .people()
+            .person_of_uid(person.uid)
+            .and_then(|p| p.pin().map(str::to_owned))
+            .ok_or_else(|| Refusal::bare(RefusalCode::NoPin))?;
+        self.count_try(person)?;
+        let entry = entry.clone();
+        let right = blocking(move || {
+            PasswordHash::new(&stored)
+                .is_ok_and(|hash| Argon2::default().verify_password(entry.expose().as_bytes(), &hash).is_ok())
+        })
+        .await?;
+        if !right {
+            return Err(Refusal::bare(RefusalCode::WrongPin));
+        }
+        self.inner.tries.lock().unwrap_or_else(PoisonError::into_inner).remove(&person.name);
+        Ok(())
+    }
+
+    /// Counts the try before it is checked, so that tries side by side cannot outrun the limit.
+    fn count_try(&self, person: &Person) -> Result<(), Refusal> {
+        let now = self.inner.clock.boot_ms();
+        let mut tries = self.inner.tries.lock().unwrap_or_else(PoisonError::into_inner);
+        let tries = tries.entry(person.name.clone()).or_default();
+        if now < tries.locked_until {
+            let minutes = (tries.locked_until - now).div_euclid(60_000) + 1;
+            return Err(Refusal::new(RefusalCode::PinLocked, &format!("again in {minutes} minutes")));
+        }
+        tries.wrong += 1;
+        if tries.wrong >= limits::PIN_TRIES {
+            *tries = Tries { wrong: 0, locked_until: now + LOCK_MS };
+        }
+        Ok(())
+    }
+
+    /// Sets a person's PIN: the present one is needed when there is one.
+    pub(crate) async fn set_pin(&self, person: &Person, old: Option<&PinEntry>, new: &PinEntry) -> Result<(), Refusal> {
+        let has_one = self.people().person_of_uid(person.uid).is_some_and(|p| p.pin().is_some());
+        match (has_one, old) {
+            (true, None) => return Err(Refusal::new(RefusalCode::WrongPin, "the present PIN is needed")),
+            (true, Some(old)) => self.check_pin(person, old).await?,
+            (false, _) => {}
+        }
+        if new.expose().chars().count() < limits::PIN_LENGTH {
+            return Err(Refusal::new(
+                RefusalCode::BadArguments,
+                &format!("the PIN needs at least {} characters", limits::PIN_LENGTH),
+            ));
+        }
+        let salt = host::secret::random_bytes::<16>().map_err(|_| Refusal::bare(RefusalCode::StoreFailed))?;
+        let new = new.clone();
+        let phc = blocking(move || {
+            Argon2::default().hash_password_with_salt(new.expose().as_bytes(), &salt).map(|hash| hash.to_string()).ok()
+        })
+        .await?
+        .ok_or_else(|| Refusal::bare(RefusalCode::StoreFailed))?;
+        let mut people = self.inner.people.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(changed) = people.with_pin(person.name.as_str(), &phc) else {
+            return Err(Refusal::bare(RefusalCode::NotPermitted));
+        };
+        files::write_private(&self.inner.path, changed.to_yaml().as_bytes()).map_err(|error| {
+            tracing::error!(%error, "principals.yaml");
+            Refusal::new(RefusalCode::StoreFailed, "principals.yaml could not be written")
+        })?;
+        *people = changed;
+        Ok(())
+    }
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Refusal> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| Refusal::bare(RefusalCode::StoreFailed))
+}

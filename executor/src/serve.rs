@@ -1,0 +1,167 @@
+//! Start and stop: settings, store, sockets, page, in that order, so that nothing listens before the store is settled.
+
+use crate::app::App;
+use crate::backends::epiphan::wire::Destination;
+use crate::config::{Config, ConfigError};
+use crate::desk::Desk;
+use crate::intake::Intake;
+use crate::listen;
+use crate::page::{self, PageSettings};
+use crate::principals::Registry;
+use crate::store::{Store, StoreError, StoreHandle};
+use control::status::Witness;
+use host::clock::Clock;
+use policy::call::Tool;
+use reader::endpoint::Endpoint;
+use reader::session::ReadClient;
+use reader::token::{SignIn, SignInError};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::AtomicI64;
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// Why the executor stopped.
+#[derive(Debug)]
+pub enum ServeError {
+    /// A setting, file or folder is wrong; starting again does not help.
+    Config(ConfigError),
+    /// The page's server ended; the service manager starts the executor again.
+    Page(String),
+    /// The store could not be opened or settled.
+    Store(StoreError),
+}
+
+impl ServeError {
+    /// The exit code: 78 keeps the service manager from starting again, 2 is a setting, 1 anything else.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Config(_) => 2,
+            Self::Page(_) | Self::Store(_) => 1,
+        }
+    }
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(error) => write!(f, "{error}"),
+            Self::Page(why) => write!(f, "approval page: {why}"),
+            Self::Store(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for ServeError {}
+
+impl From<ConfigError> for ServeError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}
+
+impl From<StoreError> for ServeError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Runs the executor until SIGINT, SIGTERM or, with `stop_with_stdin`, the end of standard input.
+///
+/// # Errors
+/// [`ServeError`] when it cannot start or its page dies.
+pub async fn serve(stop_with_stdin: bool) -> Result<(), ServeError> {
+    // Before anything listens: a signal from here on is a clean stop.
+    let mut stop = std::pin::pin!(host::stop::stop_requested(stop_with_stdin));
+    let app = start()?;
+    let (propose, control) = listen::bind(&app)?;
+    let desk = Desk::new(&app);
+    let intake = Arc::new(Intake::new(&app));
+    let settings =
+        PageSettings { port: app.config.page_port, state_dir: app.config.state.clone(), clock: app.clock.clone() };
+    let mut page =
+        page::start(desk.clone(), settings).await.map_err(|e| ServeError::Config(ConfigError(e.to_string())))?;
+    // Set once; nobody else sets it.
+    let _ = app.page.set(page.address.clone());
+    tracing::info!(page = page.address, isolation = app.isolation().as_str(), "fleetwatch-executor is up");
+    let ended = tokio::select! {
+        () = &mut stop => Ok(()),
+        () = listen::serve_propose(app.clone(), intake, propose) => Ok(()),
+        () = listen::serve_control(app.clone(), desk, control) => Ok(()),
+        why = page.failed() => Err(ServeError::Page(why.to_string())),
+        () = sweep(&app) => Ok(()),
+    };
+    // A run that has begun is finished before the process goes.
+    let _one = app.one_run.lock().await;
+    page.stopped().await;
+    ended
+}
+
+/// Expires what is due once a second, so that an expiry is an event and not something the next question stumbles on.
+async fn sweep(app: &App) {
+    loop {
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        if let Err(error) = app.store.call(|store| store.expire_due()).await {
+            tracing::error!(%error, "expiring what is due");
+        }
+    }
+}
+
+fn start() -> Result<Arc<App>, ServeError> {
+    let config = Config::from_environment()?;
+    let clock = Clock::system().map_err(|e| ConfigError(e.to_string()))?;
+    let registry = Registry::load(&config.principals, &clock)?;
+    let zone = jiff::tz::TimeZone::get(config.behaviour.timezone()).map_err(|e| {
+        ConfigError(format!("policy.yaml, timezone: {e}; write an IANA name such as Europe/Madrid, or UTC"))
+    })?;
+    let endpoint = Endpoint::parse(&config.mcp_url, config.slot).map_err(|e| ConfigError(e.to_string()))?;
+    let destination = Destination::of(&endpoint).map_err(ConfigError)?;
+    let reads = reads(&config, endpoint, &clock)?;
+    let (mut store, started) = Store::open(&config.state, &clock)?;
+    let slices = slices(&mut store, &config, &registry)?;
+    let app = App {
+        started_boot_ms: clock.boot_ms(),
+        store: StoreHandle::spawn(store)?,
+        clock,
+        registry,
+        reads,
+        destination,
+        slices,
+        started,
+        one_run: tokio::sync::Mutex::default(),
+        zone,
+        page: OnceLock::new(),
+        witness: Mutex::new(Witness::Unwitnessed),
+        last_read_boot_ms: AtomicI64::new(-1),
+        config,
+    };
+    Ok(Arc::new(app))
+}
+
+/// The read client on the writing sign-in. No sign-in is a state that `status` shows, a bad file is an error.
+fn reads(config: &Config, endpoint: Endpoint, clock: &Clock) -> Result<Option<ReadClient>, ConfigError> {
+    let sign_in = match SignIn::load(&config.token_file) {
+        Ok(sign_in) => sign_in,
+        Err(SignInError::Missing { .. }) => return Ok(None),
+        Err(error) => return Err(ConfigError(error.to_string())),
+    };
+    let client = ReadClient::new(endpoint, sign_in, Arc::new(config.tools.clone()), clock.clone())
+        .map_err(|e| ConfigError(e.to_string()))?;
+    Ok(Some(client))
+}
+
+/// One slice per proposable tool: its entry, autonomy and the like, the fence, the operators.
+fn slices(store: &mut Store, config: &Config, registry: &Registry) -> Result<BTreeMap<Tool, i64>, StoreError> {
+    let mut versions = BTreeMap::new();
+    let fence = config.fence.as_ref().map_or_else(|| "none".to_owned(), policy::fence::Fence::slice_text);
+    for tool in Tool::ALL {
+        let text = format!(
+            "{}\n{}\n{fence}\n{}",
+            config.tools.slice_text(tool),
+            config.behaviour.slice_text(),
+            registry.slice_text()
+        );
+        versions.insert(tool, store.slice_version(&format!("epiphan/{}", tool.as_str()), &text)?);
+    }
+    Ok(versions)
+}

@@ -1,0 +1,221 @@
+//! The store: the one durable truth about proposals, approvals and outcomes (`seed 000, Proposal store`).
+//!
+//! One SQLite connection, owned by one thread. Every arrow of a proposal's life is one `IMMEDIATE` transaction with its
+//! audit row, under WAL and `synchronous=FULL`.
+
+mod acks;
+pub(crate) mod audit;
+mod consume;
+mod error;
+mod handle;
+mod moves;
+mod outcome;
+mod proposal;
+mod read;
+mod slices;
+mod spent;
+mod start;
+
+pub use audit::ChainReport;
+pub use consume::ConsumedApproval;
+pub use error::StoreError;
+pub(crate) use handle::StoreHandle;
+pub(crate) use outcome::Spent;
+pub use outcome::{Ended, Outcome};
+pub use proposal::{Limits, NewProposal, StoredProposal};
+pub(crate) use read::ProposalRow;
+pub use start::Started;
+pub(crate) use start::WitnessVerdict;
+
+use audit::Step;
+use host::clock::Clock;
+use host::secret::{Key32, random_bytes};
+use protocol::hello::AuditHead;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+use spent::SpentLog;
+use std::path::Path;
+use zeroize::Zeroizing;
+
+/// SQLite before this version can corrupt a database in WAL mode.
+const OLDEST_SQLITE: i32 = 3_051_003;
+
+/// Schema steps, applied in order; `PRAGMA user_version` counts them.
+const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+
+/// The secrets that sign. The audit key is a file; the other two live in memory and die with the process, and every live
+/// approval with them (`seed 000, Binding`).
+pub(crate) struct Keys {
+    pub(crate) store_id: String,
+    pub(crate) audit: Key32,
+    pub(crate) binding: Key32,
+    pub(crate) tickets: Key32,
+}
+
+impl std::fmt::Debug for Keys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Keys(..)")
+    }
+}
+
+/// The open store.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    spent: SpentLog,
+    keys: Keys,
+    clock: Clock,
+}
+
+impl Store {
+    /// Opens or makes the store in `folder` (0700, ours): `store.db`, `spent.log`, `audit.key`. Then settles what the
+    /// last process left, as [`Started`] tells.
+    ///
+    /// # Errors
+    /// [`StoreError`] when a file has another owner or mode, the SQLite library is too old, the schema is newer than this
+    /// program, or `audit.key` is missing beside a database.
+    pub fn open(folder: &Path, clock: &Clock) -> Result<(Self, Started), StoreError> {
+        if rusqlite::version_number() < OLDEST_SQLITE {
+            return Err(StoreError::Corrupt(format!(
+                "SQLite {} is too old; 3.51.3 or newer is needed",
+                rusqlite::version()
+            )));
+        }
+        host::files::ensure_private_dir(folder).map_err(|e| StoreError::File(e.to_string()))?;
+        let path = folder.join("store.db");
+        let existed = path.exists();
+        // Made by us with 0600 before SQLite sees it: SQLite gives the WAL and its index the mode of the database.
+        drop(host::files::append_open(&path).map_err(|e| StoreError::File(e.to_string()))?);
+        let connection = Connection::open(&path)?;
+        prepare(&connection, clock)?;
+        migrate(&connection)?;
+        let audit = audit_key(&folder.join("audit.key"), existed && has_rows(&connection)?)?;
+        let store_id = store_id(&connection)?;
+        let keys = Keys { store_id, audit, binding: fresh_key()?, tickets: fresh_key()? };
+        let (spent, found) = SpentLog::open(&folder.join("spent.log"))?;
+        let mut store = Self { connection, spent, keys, clock: clock.clone() };
+        let started = store.settle_start(&found)?;
+        Ok((store, started))
+    }
+
+    /// The newest audit row, signed.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn audit_head(&self) -> Result<AuditHead, StoreError> {
+        audit::head(&self.connection, &self.keys)
+    }
+
+    /// Walks the whole audit chain.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn verify_audit(&self) -> Result<ChainReport, StoreError> {
+        audit::verify(&self.connection, &self.keys)
+    }
+
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    /// Appends one audit row of its own.
+    pub(crate) fn note(&mut self, step: &Step<'_>) -> Result<(), StoreError> {
+        self.write(|tx, keys| audit::append(tx, keys, step))
+    }
+
+    /// One durable transaction. Anything but a clean commit rolls back.
+    fn write<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>, &Keys) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let tx = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let done = work(&tx, &self.keys)?;
+        tx.commit()?;
+        Ok(done)
+    }
+}
+
+fn prepare(connection: &Connection, clock: &Clock) -> Result<(), StoreError> {
+    use rusqlite::config::DbConfig;
+    use rusqlite::functions::FunctionFlags;
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    // The database clock: read by the statement itself, inside its transaction.
+    let wall = clock.clone();
+    connection.create_scalar_function("db_now", 0, FunctionFlags::SQLITE_UTF8, move |_| Ok(wall.unix()))?;
+    let boot = clock.clone();
+    connection.create_scalar_function("boot_now", 0, FunctionFlags::SQLITE_UTF8, move |_| Ok(boot.boot_ms()))?;
+    Ok(())
+}
+
+fn migrate(connection: &Connection) -> Result<(), StoreError> {
+    let version: usize = connection
+        .query_row("PRAGMA user_version", [], |r| r.get::<_, i64>(0))
+        .map(|v| usize::try_from(v).unwrap_or(usize::MAX))?;
+    if version > MIGRATIONS.len() {
+        return Err(StoreError::Corrupt(format!(
+            "store.db has schema {version}, this program knows {}; install the newer fleetwatch again",
+            MIGRATIONS.len()
+        )));
+    }
+    for (index, step) in MIGRATIONS.iter().enumerate().skip(version) {
+        connection.execute_batch(&format!("BEGIN IMMEDIATE; {step} PRAGMA user_version = {}; COMMIT;", index + 1))?;
+    }
+    Ok(())
+}
+
+fn has_rows(connection: &Connection) -> Result<bool, StoreError> {
+    Ok(connection.query_row("SELECT EXISTS (SELECT 1 FROM audit)", [], |r| r.get(0))?)
+}
+
+fn store_id(connection: &Connection) -> Result<String, StoreError> {
+    let fresh = hex(&random_bytes::<16>().map_err(|e| StoreError::File(e.to_string()))?);
+    connection.execute("INSERT OR IGNORE INTO meta (key, value) VALUES ('store_id', ?)", [fresh])?;
+    Ok(connection.query_row("SELECT value FROM meta WHERE key = 'store_id'", [], |r| r.get(0))?)
+}
+
+fn fresh_key() -> Result<Key32, StoreError> {
+    Key32::random().map_err(|e| StoreError::File(e.to_string()))
+}
+
+fn audit_key(path: &Path, needed: bool) -> Result<Key32, StoreError> {
+    if !path.exists() {
+        if needed {
+            return Err(StoreError::File(format!(
+                "{} is missing although store.db holds an audit; restore both from one backup, or move store.db and spent.log away",
+                path.display()
+            )));
+        }
+        let key = fresh_key()?;
+        host::files::create_private(path, hex(key.expose()).as_bytes()).map_err(|e| StoreError::File(e.to_string()))?;
+    }
+    let text = host::files::read_secret(path, host::files::Owner::Me).map_err(|e| StoreError::File(e.to_string()))?;
+    let bytes = unhex32(text.expose()).ok_or_else(|| {
+        StoreError::File(format!("{} is not 64 hex characters; restore it from a backup", path.display()))
+    })?;
+    Ok(Key32::from_bytes(Zeroizing::new(bytes)))
+}
+
+/// Lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// 32 bytes from 64 hexadecimal characters.
+pub(crate) fn unhex32(text: &str) -> Option<[u8; 32]> {
+    let mut out = [0u8; 32];
+    let pairs = text.as_bytes().chunks_exact(2);
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    for (slot, pair) in out.iter_mut().zip(pairs) {
+        *slot = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+//! What a start does with the rows of the process before it: nothing is run, and nothing is left without a word.
+
+use super::audit::{self, Step};
+use super::read::{number_of, sql_number};
+use super::spent::SpentAtStart;
+use super::{Keys, Store, StoreError};
+use protocol::hello::AuditHead;
+use protocol::ids::ProposalNumber;
+use rusqlite::{Transaction, params};
+use serde_json::json;
+
+/// What the start found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Started {
+    /// Waiting or approved proposals that expired because the process started (`seed 000, Binding`).
+    pub expired: u64,
+    /// Spent or consumed without an outcome, now `unknown`.
+    pub unknown: u64,
+    /// Spent lines that this database does not know: it is older than the log.
+    pub restored: u64,
+}
+
+/// How an assistant's witness compares with this store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WitnessVerdict {
+    /// Not signed by us.
+    BadMac,
+    /// The same history.
+    Fits,
+    /// Signed by us and not in our history: an old database came back.
+    Newer,
+}
+
+impl Store {
+    pub(super) fn settle_start(&mut self, found: &SpentAtStart) -> Result<Started, StoreError> {
+        let store_id = self.keys.store_id.clone();
+        self.write(|tx, keys| {
+            let mut started = Started::default();
+            for line in &found.lines {
+                let known = line.store_id == store_id && approval_is_known(tx, line.number, &line.approval)?;
+                if !known {
+                    started.restored += 1;
+                } else if finish(tx, keys, line.number, End { from: "approved", to: "unknown", why: "spent before the last stop" })? {
+                    started.unknown += 1;
+                }
+            }
+            for number in numbers(tx, "consumed")? {
+                finish(tx, keys, number, End { from: "consumed", to: "unknown", why: "stopped before the outcome was recorded" })?;
+                started.unknown += 1;
+            }
+            for number in numbers(tx, "approved")? {
+                finish(tx, keys, number, End { from: "approved", to: "expired", why: "the executor started again" })?;
+                started.expired += 1;
+            }
+            for number in numbers(tx, "pending")? {
+                expire_pending(tx, keys, number, "the executor started again")?;
+                started.expired += 1;
+            }
+            let detail = json!({ "expired": started.expired, "unknown": started.unknown, "restored": started.restored, "torn_spent_line": found.torn });
+            audit::append(tx, keys, &Step { kind: "start", proposal: None, principal: "executor", surface: "", detail })?;
+            Ok(started)
+        })
+    }
+
+    /// Expires everything whose time is over on either clock, or that another boot made. Each is one audited step.
+    pub(crate) fn expire_due(&mut self) -> Result<(), StoreError> {
+        let boot_id = self.clock.boot_id().to_owned();
+        let due: bool = self.connection.query_row(
+            "SELECT EXISTS (SELECT 1 FROM proposals WHERE state IN ('pending', 'approved') AND (expires_at <= db_now()
+                OR expires_boot_ms <= boot_now() OR boot_id <> ?1))
+              OR EXISTS (SELECT 1 FROM approvals JOIN proposals ON number = proposal WHERE state = 'approved'
+                AND (approvals.expires_at <= db_now() OR approvals.expires_boot_ms <= boot_now()))",
+            [&boot_id],
+            |r| r.get(0),
+        )?;
+        if !due {
+            return Ok(());
+        }
+        self.write(|tx, keys| {
+            for number in due_numbers(tx, &boot_id, "pending")? {
+                expire_pending(tx, keys, number, "its time is over")?;
+            }
+            for number in due_numbers(tx, &boot_id, "approved")? {
+                finish(tx, keys, number, End { from: "approved", to: "expired", why: "its time is over" })?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Compares an assistant's witness with our history. A newer one expires every live row and rotates the keys.
+    pub(crate) fn judge_witness(&mut self, witness: &AuditHead) -> Result<WitnessVerdict, StoreError> {
+        if !audit::signed_by_us(&self.keys, witness) {
+            let detail = json!({ "sequence": witness.sequence });
+            self.note(&Step {
+                kind: "witness_bad_mac",
+                proposal: None,
+                principal: "assistant",
+                surface: "propose",
+                detail,
+            })?;
+            return Ok(WitnessVerdict::BadMac);
+        }
+        if audit::hash_at(&self.connection, witness.sequence)? == Some(witness.hash) {
+            return Ok(WitnessVerdict::Fits);
+        }
+        self.write(|tx, keys| {
+            for number in numbers(tx, "approved")? {
+                finish(tx, keys, number, End { from: "approved", to: "expired", why: "an old database came back" })?;
+            }
+            for number in numbers(tx, "pending")? {
+                expire_pending(tx, keys, number, "an old database came back")?;
+            }
+            let detail = json!({ "witness_sequence": witness.sequence });
+            audit::append(
+                tx,
+                keys,
+                &Step { kind: "witness_newer", proposal: None, principal: "assistant", surface: "propose", detail },
+            )
+        })?;
+        self.keys.binding = super::fresh_key()?;
+        self.keys.tickets = super::fresh_key()?;
+        Ok(WitnessVerdict::Newer)
+    }
+}
+
+fn approval_is_known(tx: &Transaction<'_>, number: ProposalNumber, approval: &str) -> Result<bool, StoreError> {
+    Ok(tx.query_row(
+        "SELECT EXISTS (SELECT 1 FROM approvals WHERE proposal = ? AND id = ?)",
+        params![sql_number(number), approval],
+        |r| r.get(0),
+    )?)
+}
+
+fn numbers(tx: &Transaction<'_>, state: &str) -> Result<Vec<ProposalNumber>, StoreError> {
+    let mut statement = tx.prepare("SELECT number FROM proposals WHERE state = ? ORDER BY number")?;
+    let found: Vec<i64> = statement.query_map([state], |r| r.get(0))?.collect::<Result<_, _>>()?;
+    found.into_iter().map(number_of).collect()
+}
+
+fn due_numbers(tx: &Transaction<'_>, boot_id: &str, state: &str) -> Result<Vec<ProposalNumber>, StoreError> {
+    let mut statement = tx.prepare(
+        "SELECT number FROM proposals LEFT JOIN approvals ON proposal = number WHERE state = ?2 AND
+           CASE state WHEN 'pending' THEN proposals.expires_at <= db_now() OR proposals.expires_boot_ms <= boot_now()
+                ELSE approvals.expires_at <= db_now() OR approvals.expires_boot_ms <= boot_now() END
+           OR (state = ?2 AND proposals.boot_id <> ?1) ORDER BY number",
+    )?;
+    let found: Vec<i64> = statement.query_map(params![boot_id, state], |r| r.get(0))?.collect::<Result<_, _>>()?;
+    found.into_iter().map(number_of).collect()
+}
+
+fn expire_pending(tx: &Transaction<'_>, keys: &Keys, number: ProposalNumber, why: &str) -> Result<(), StoreError> {
+    let seen: bool =
+        tx.query_row("SELECT EXISTS (SELECT 1 FROM seen WHERE proposal = ?)", [sql_number(number)], |r| r.get(0))?;
+    let to = if seen { "expired_seen" } else { "expired_unseen" };
+    finish(tx, keys, number, End { from: "pending", to, why })?;
+    Ok(())
+}
+
+/// A step to an end state that no person asked for.
+#[derive(Clone, Copy)]
+struct End<'a> {
+    from: &'a str,
+    to: &'a str,
+    why: &'a str,
+}
+
+/// One compare-and-swap to an end state with its audit row; tells whether the row was still there to move.
+fn finish(tx: &Transaction<'_>, keys: &Keys, number: ProposalNumber, end: End<'_>) -> Result<bool, StoreError> {
+    let End { from, to, why } = end;
+    let moved = tx.execute(
+        "UPDATE proposals SET state = ?1, ended_at = db_now(), detail = ?2 WHERE number = ?3 AND state = ?4",
+        params![to, why, sql_number(number), from],
+    )?;
+    if moved == 1 {
+        let kind = if to == "unknown" { "outcome" } else { "expiry" };
+        let detail = json!({ "from": from, "state": to, "why": why });
+        audit::append(tx, keys, &Step { kind, proposal: Some(number), principal: "executor", surface: "", detail })?;
+    }
+    Ok(moved == 1)
+}

@@ -1,0 +1,173 @@
+use super::*;
+use policy::limits;
+
+#[test]
+fn a_proposal_is_approved_consumed_once_and_ends() {
+    let mut world = World::new();
+    let number = world.approved();
+    let approval = world.store.consume(number).unwrap();
+    assert_eq!(approval.principal(), "ana");
+    assert_eq!(approval.proposal().number(), number);
+    assert_eq!(code(world.store.consume(number)), RefusalCode::ApprovalUsed);
+    finish(&mut world, approval, Outcome::Ok("read back: channel 1 is recording".to_owned()));
+    assert_eq!(world.state(number), ProposalState::Ok);
+    assert_eq!(code(world.store.consume(number)), RefusalCode::ApprovalUsed);
+    assert_eq!(code(world.approve(number)), RefusalCode::NotWaiting);
+}
+
+#[test]
+fn an_outcome_is_recorded_once() {
+    let mut world = World::new();
+    let number = world.approved();
+    let approval = world.store.consume(number).unwrap();
+    let spent = Spent::from(&approval);
+    world.store.record(&spent, Outcome::Unknown("closed".to_owned())).unwrap();
+    world.store.record(&spent, Outcome::Ok(String::new())).unwrap_err();
+    assert_eq!(world.state(number), ProposalState::Unknown);
+}
+
+#[test]
+fn nothing_is_consumed_without_an_approval() {
+    let mut world = World::new();
+    let number = world.pending();
+    assert_eq!(code(world.store.consume(number)), RefusalCode::NotWaiting);
+    assert_eq!(world.state(number), ProposalState::Pending);
+    let none = ProposalNumber::new(99).unwrap();
+    assert_eq!(code(world.store.consume(none)), RefusalCode::UnknownProposal);
+}
+
+#[test]
+fn a_denial_wins_until_the_approval_is_consumed_and_the_loser_is_told_who() {
+    let mut world = World::new();
+    let number = world.approved();
+    assert_eq!(world.deny(number).unwrap(), ProposalState::Revoked);
+    assert_eq!(code(world.store.consume(number)), RefusalCode::NotWaiting);
+    let StoreError::Refused(refusal) = world.approve(number).unwrap_err() else { panic!() };
+    assert!(refusal.detail.contains("revoked, by ana (command)"), "{}", refusal.detail);
+    let late = world.approved();
+    let approval = world.store.consume(late).unwrap();
+    assert_eq!(code(world.deny(late)), RefusalCode::NotWaiting);
+    finish(&mut world, approval, Outcome::Ok(String::new()));
+}
+
+#[test]
+fn a_turn_withdraws_its_own_waiting_proposals_only() {
+    let mut world = World::new();
+    let (first, second) = (world.pending(), world.approved());
+    assert_eq!(code(world.store.decide(first, &Decision::Withdraw { turn: "turn-2" })), RefusalCode::NotWaiting);
+    assert_eq!(world.store.waiting_of_turn("turn-1").unwrap(), [first]);
+    world.store.decide(first, &Decision::Withdraw { turn: "turn-1" }).unwrap();
+    assert_eq!(world.state(first), ProposalState::Withdrawn);
+    assert_eq!(world.state(second), ProposalState::Approved);
+    assert_eq!(code(world.approve(first)), RefusalCode::NotWaiting);
+}
+
+#[test]
+fn three_may_wait_and_a_fourth_is_turned_away_untouched() {
+    let mut world = World::new();
+    let waiting: Vec<_> = (0..3).map(|_| world.pending()).collect();
+    assert_eq!(code(world.admit("19012341234")), RefusalCode::QueueFull);
+    world.deny(waiting[0]).unwrap();
+    world.admit("19012341234").unwrap();
+    assert_eq!(world.store.queue().unwrap().0, 3);
+}
+
+#[test]
+fn ten_an_hour_count_unless_they_were_denied() {
+    let mut world = World::new();
+    for room in 0..10 {
+        let number = world.admit(&format!("1901234{room:04}")).unwrap();
+        world.store.decide(number, &Decision::Withdraw { turn: "turn-1" }).unwrap();
+    }
+    assert_eq!(code(world.admit("19012341234")), RefusalCode::HourlyLimit);
+    world.sql("UPDATE proposals SET state = 'denied' WHERE number = 1");
+    world.admit("19012341234").unwrap();
+    assert_eq!(code(world.admit("19012341234")), RefusalCode::HourlyLimit);
+    world.time.advance(limits::HOUR);
+    world.admit("19012341234").unwrap();
+}
+
+#[test]
+fn a_limit_of_zero_means_none_allowed() {
+    let mut world = World::new();
+    for limits in [Limits { pending: 0, ..Limits::EPIPHAN }, Limits { per_hour: 0, ..Limits::EPIPHAN }] {
+        let draft = world.draft("19012341234");
+        assert!(matches!(world.store.admit(&draft, limits), Err(StoreError::Refused(_))));
+    }
+}
+
+#[test]
+fn three_denials_of_one_change_pause_it_for_an_hour_and_nothing_else() {
+    let mut world = World::new();
+    for _ in 0..3 {
+        let number = world.pending();
+        world.deny(number).unwrap();
+        world.time.advance(60);
+    }
+    assert_eq!(code(world.admit("19012341234")), RefusalCode::PausedAfterDenials);
+    world.admit("19012345678").unwrap();
+    world.time.advance(limits::HOUR - 61);
+    assert_eq!(code(world.admit("19012341234")), RefusalCode::PausedAfterDenials);
+    world.time.advance(1);
+    world.admit("19012341234").unwrap();
+}
+
+#[test]
+fn the_same_request_id_gives_the_recorded_answer_and_other_content_is_a_conflict() {
+    let mut world = World::new();
+    let draft = world.draft("19012341234");
+    let first = world.store.admit(&draft, Limits::EPIPHAN).unwrap();
+    assert_eq!(world.store.admit(&draft, Limits::EPIPHAN).unwrap(), first);
+    let other = NewProposal { reason: "other".to_owned(), ..draft };
+    assert_eq!(code(world.store.admit(&other, Limits::EPIPHAN)), RefusalCode::IdConflict);
+    assert_eq!(world.store.queue().unwrap().0, 1);
+}
+
+#[test]
+fn an_approval_lives_300_seconds_on_both_clocks_and_a_step_never_lengthens_it() {
+    for step in [-3_600, 0, 3_600] {
+        let mut world = World::new();
+        let number = world.approved();
+        world.time.step_wall(step);
+        world.time.advance(limits::APPROVAL_LIFE - 1);
+        if step <= 0 {
+            assert_eq!(world.state(number), ProposalState::Approved, "step {step}");
+        }
+        world.time.advance(1);
+        assert!(matches!(code(world.store.consume(number)), RefusalCode::ApprovalExpired | RefusalCode::NotWaiting));
+        assert_eq!(world.state(number), ProposalState::Expired, "step {step}");
+    }
+}
+
+#[test]
+fn a_waiting_proposal_ends_as_seen_or_unseen() {
+    let mut world = World::new();
+    let (seen, unseen) = (world.pending(), world.pending());
+    world.store.mark_seen(seen, "page", "ana").unwrap();
+    world.time.advance(limits::PENDING_LIFE);
+    assert_eq!(world.state(seen), ProposalState::ExpiredSeen);
+    assert_eq!(world.state(unseen), ProposalState::ExpiredUnseen);
+    assert_eq!(code(world.approve(seen)), RefusalCode::NotWaiting);
+}
+
+#[test]
+fn the_assistant_hears_of_an_end_until_it_has_acked_it() {
+    let mut world = World::new();
+    let agent = Label::new("assistant").unwrap();
+    let number = world.pending();
+    assert!(world.store.news(&agent).unwrap().is_empty());
+    world.deny(number).unwrap();
+    assert_eq!(world.store.news(&agent).unwrap()[0].state, ProposalState::Denied);
+    assert!(world.store.news(&Label::new("other").unwrap()).unwrap().is_empty());
+    world.store.ack(&Label::new("other").unwrap(), &[number]).unwrap();
+    assert_eq!(world.store.news(&agent).unwrap().len(), 1);
+    world.store.ack(&agent, &[number]).unwrap();
+    assert!(world.store.news(&agent).unwrap().is_empty());
+}
+
+#[test]
+fn a_slice_version_only_grows() {
+    let mut world = World::new();
+    let mut version = |text: &str| world.store.slice_version("epiphan/x", text).unwrap();
+    assert_eq!([version("a"), version("a"), version("b"), version("a")], [1, 1, 2, 3]);
+}
