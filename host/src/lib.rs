@@ -6,6 +6,7 @@
 pub mod clock;
 pub mod files;
 pub mod link;
+pub mod log;
 pub mod secret;
 pub mod socket;
 pub mod stop;

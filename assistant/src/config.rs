@@ -1,0 +1,288 @@
+//! The settings, from the environment. A bad value is an error that names the setting and what to do; nothing is guessed.
+
+use host::secret::SecretText;
+use host::{files, socket};
+use policy::call::Slot;
+use reqwest::Url;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+/// The model that is asked when the setting is absent (`seed 000`, facts 5.1).
+const DEFAULT_MODEL: &str = "claude-haiku-5-5";
+/// The real API.
+const DEFAULT_MODEL_URL: &str = "https://api.anthropic.com";
+/// Longest model name that is sent.
+const MAX_MODEL_NAME: usize = 100;
+/// Longest API key that is sent.
+const MAX_KEY: usize = 512;
+
+/// Everything the assistant is told from outside.
+#[derive(Debug)]
+pub(crate) struct Config {
+    /// Holds `propose/propose.sock` and `ask/ask.sock`.
+    pub(crate) run_dir: PathBuf,
+    /// Holds the witness file; 0700.
+    pub(crate) state_dir: PathBuf,
+    /// Holds `tool_policy.yaml` and `policy.yaml`.
+    pub(crate) policy_dir: PathBuf,
+    /// Where the fleet is read.
+    pub(crate) mcp_url: String,
+    /// Which rules that address follows.
+    pub(crate) slot: Slot,
+    /// The normal sign-in's bearer, 0600.
+    pub(crate) token_file: Option<PathBuf>,
+    /// Whose process must listen on `propose.sock`.
+    pub(crate) executor_uid: u32,
+    /// The model, when there is a key for it.
+    pub(crate) model: Option<ModelSettings>,
+    /// End when standard input ends.
+    pub(crate) stop_with_stdin: bool,
+}
+
+/// How to reach the model.
+#[derive(Debug)]
+pub(crate) struct ModelSettings {
+    /// Base address, without `/v1/messages`.
+    pub(crate) url: Url,
+    /// The model's name.
+    pub(crate) name: String,
+    /// The API key.
+    pub(crate) key: SecretText,
+}
+
+/// A setting that cannot be used. Never holds a secret's text.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ConfigError {
+    /// The setting's name.
+    pub(crate) name: String,
+    /// What is wrong and what to do.
+    pub(crate) what: String,
+}
+
+impl ConfigError {
+    fn new(name: &str, what: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), what: what.into() }
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.what)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// Where settings come from: the environment, or a table in a test.
+pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+
+impl Config {
+    /// Reads the command line (without the program's name) and the environment.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for the first setting that is missing or bad.
+    pub(crate) fn read(arguments: &[OsString], lookup: Lookup<'_>) -> Result<Self, ConfigError> {
+        let mut stop_with_stdin = false;
+        for argument in arguments {
+            if argument != "--stop-with-stdin" {
+                return Err(ConfigError::new(
+                    "command line",
+                    "only --stop-with-stdin is known; settings are in the environment",
+                ));
+            }
+            stop_with_stdin = true;
+        }
+        let slot = match text(lookup, "FLEETWATCH_SLOT")? {
+            None => Slot::Sandbox,
+            Some(word) => Slot::from_text(&word).ok_or_else(|| {
+                ConfigError::new("FLEETWATCH_SLOT", "is neither sandbox nor sim; leave it out for sandbox")
+            })?,
+        };
+        Ok(Self {
+            run_dir: needed_path(lookup, "FLEETWATCH_RUN_DIR")?,
+            state_dir: needed_path(lookup, "FLEETWATCH_ASSISTANT_STATE_DIR")?,
+            policy_dir: needed_path(lookup, "FLEETWATCH_POLICY_DIR")?,
+            mcp_url: text(lookup, "FLEETWATCH_EPIPHAN_MCP_URL")?
+                .ok_or_else(|| missing("FLEETWATCH_EPIPHAN_MCP_URL", "the address of the fleet's MCP server"))?,
+            slot,
+            token_file: path(lookup, "FLEETWATCH_TOKEN_FILE")?,
+            executor_uid: executor_uid(lookup)?,
+            model: model(lookup)?,
+            stop_with_stdin,
+        })
+    }
+
+    /// Where the executor listens.
+    pub(crate) fn propose_socket(&self) -> PathBuf {
+        self.run_dir.join("propose").join("propose.sock")
+    }
+
+    /// Where askers connect.
+    pub(crate) fn ask_socket(&self) -> PathBuf {
+        self.run_dir.join("ask").join("ask.sock")
+    }
+}
+
+fn missing(name: &str, meaning: &str) -> ConfigError {
+    ConfigError::new(name, format!("is not set; set it to {meaning}"))
+}
+
+// An empty setting is an absent one: service files can only empty a setting, not remove it.
+fn text(lookup: Lookup<'_>, name: &str) -> Result<Option<String>, ConfigError> {
+    match lookup(name).map(OsString::into_string) {
+        None => Ok(None),
+        Some(Ok(value)) if value.is_empty() => Ok(None),
+        Some(Ok(value)) => Ok(Some(value)),
+        Some(Err(_)) => Err(ConfigError::new(name, "is not UTF-8 text; write it in plain characters")),
+    }
+}
+
+fn path(lookup: Lookup<'_>, name: &str) -> Result<Option<PathBuf>, ConfigError> {
+    let Some(value) = lookup(name).filter(|value| !value.is_empty()) else { return Ok(None) };
+    let path = PathBuf::from(value);
+    if path.is_absolute() { Ok(Some(path)) } else { Err(ConfigError::new(name, "is not a full path; start it with /")) }
+}
+
+fn needed_path(lookup: Lookup<'_>, name: &str) -> Result<PathBuf, ConfigError> {
+    path(lookup, name)?.ok_or_else(|| missing(name, "a folder's full path"))
+}
+
+fn executor_uid(lookup: Lookup<'_>) -> Result<u32, ConfigError> {
+    const NAME: &str = "FLEETWATCH_EXECUTOR_USER";
+    let Some(user) = text(lookup, NAME)? else { return Ok(socket::my_uid()) };
+    if let Ok(uid) = user.parse() {
+        return Ok(uid);
+    }
+    socket::uid_of_user(&user)
+        .ok_or_else(|| ConfigError::new(NAME, "is no user of this system; give the executor's user name or uid"))
+}
+
+fn model(lookup: Lookup<'_>) -> Result<Option<ModelSettings>, ConfigError> {
+    let url = model_url(text(lookup, "FLEETWATCH_ANTHROPIC_URL")?.as_deref().unwrap_or(DEFAULT_MODEL_URL))?;
+    let name = text(lookup, "FLEETWATCH_AI_MODEL")?.unwrap_or_else(|| DEFAULT_MODEL.to_owned());
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"._:/@-".contains(&b);
+    if name.len() > MAX_MODEL_NAME || !name.bytes().all(plain) {
+        return Err(ConfigError::new("FLEETWATCH_AI_MODEL", "is not a model's name: at most 100 of A-Za-z0-9._:/@-"));
+    }
+    Ok(api_key(lookup)?.map(|key| ModelSettings { url, name, key }))
+}
+
+fn api_key(lookup: Lookup<'_>) -> Result<Option<SecretText>, ConfigError> {
+    const NAME: &str = "FLEETWATCH_ANTHROPIC_API_KEY";
+    const FILE: &str = "FLEETWATCH_ANTHROPIC_API_KEY_FILE";
+    let (name, key) = match (text(lookup, NAME)?, path(lookup, FILE)?) {
+        (None, None) => return Ok(None),
+        (Some(_), Some(_)) => {
+            return Err(ConfigError::new(FILE, "and FLEETWATCH_ANTHROPIC_API_KEY are both set; keep one of them"));
+        }
+        (Some(text), None) => (NAME, SecretText::from(text)),
+        (None, Some(path)) => {
+            let read = files::read_secret(&path, files::Owner::Me);
+            (FILE, read.map_err(|error| ConfigError::new(FILE, error.to_string()))?)
+        }
+    };
+    let shown = key.expose();
+    if shown.len() > MAX_KEY || !shown.bytes().all(|b| b.is_ascii_graphic()) {
+        return Err(ConfigError::new(name, "is not an API key: one line of plain characters without blanks"));
+    }
+    Ok(Some(key))
+}
+
+// The address is not repeated in the error: somebody may have put a password in it.
+fn model_url(given: &str) -> Result<Url, ConfigError> {
+    const NAME: &str = "FLEETWATCH_ANTHROPIC_URL";
+    let url = Url::parse(given).map_err(|_| ConfigError::new(NAME, "is not an address; write https://host"))?;
+    let bare =
+        url.username().is_empty() && url.password().is_none() && url.query().is_none() && url.fragment().is_none();
+    if !bare {
+        return Err(ConfigError::new(NAME, "carries a user, a query or a fragment; write https://host/path only"));
+    }
+    match (url.scheme(), url.host_str()) {
+        ("https", Some(_)) | ("http", Some("127.0.0.1")) => Ok(url),
+        _ => Err(ConfigError::new(NAME, "is not https; http is for 127.0.0.1 only")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn base() -> BTreeMap<&'static str, String> {
+        BTreeMap::from([
+            ("FLEETWATCH_RUN_DIR", "/run/fleetwatch".to_owned()),
+            ("FLEETWATCH_ASSISTANT_STATE_DIR", "/var/lib/a".to_owned()),
+            ("FLEETWATCH_POLICY_DIR", "/etc/fleetwatch".to_owned()),
+            ("FLEETWATCH_EPIPHAN_MCP_URL", "https://fleet.example/mcp".to_owned()),
+        ])
+    }
+
+    fn read(settings: &BTreeMap<&'static str, String>) -> Result<Config, ConfigError> {
+        Config::read(&[], &|name| settings.get(name).map(OsString::from))
+    }
+
+    #[test]
+    fn the_least_settings_give_the_safe_defaults() {
+        let config = read(&base()).unwrap();
+        assert_eq!(config.slot, Slot::Sandbox);
+        assert_eq!(config.executor_uid, socket::my_uid());
+        assert!(config.model.is_none() && config.token_file.is_none() && !config.stop_with_stdin);
+        assert!(config.ask_socket().ends_with("ask/ask.sock"));
+        assert!(config.propose_socket().ends_with("propose/propose.sock"));
+    }
+
+    #[test]
+    fn each_needed_setting_is_named_when_it_is_absent_or_empty() {
+        for name in base().keys() {
+            let mut settings = base();
+            settings.insert(name, String::new());
+            assert_eq!(read(&settings).unwrap_err().name, *name);
+            settings.remove(name);
+            assert_eq!(read(&settings).unwrap_err().name, *name);
+        }
+    }
+
+    #[test]
+    fn bad_values_are_refused_by_name_and_never_repeated() {
+        for (name, value) in [
+            ("FLEETWATCH_RUN_DIR", "run"),
+            ("FLEETWATCH_SLOT", "SANDBOX"),
+            ("FLEETWATCH_EXECUTOR_USER", "nobody-of-that-name"),
+            ("FLEETWATCH_AI_MODEL", "a b"),
+            ("FLEETWATCH_ANTHROPIC_URL", "http://api.anthropic.com"),
+            ("FLEETWATCH_ANTHROPIC_URL", "http://localhost:9"),
+            ("FLEETWATCH_ANTHROPIC_URL", "https://user:hunter2@api.example"),
+            ("FLEETWATCH_ANTHROPIC_URL", "https://api.example/?key=hunter2"),
+            ("FLEETWATCH_ANTHROPIC_API_KEY", "hunter2 with blanks"),
+            ("FLEETWATCH_ANTHROPIC_API_KEY_FILE", "/nowhere/at/all"),
+        ] {
+            let mut settings = base();
+            settings.insert(name, value.to_owned());
+            let error = read(&settings).unwrap_err();
+            assert_eq!(error.name, name, "{error}");
+            assert!(!error.to_string().contains("hunter2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_key_brings_the_model_and_two_keys_are_refused() {
+        let mut settings = base();
+        settings.insert("FLEETWATCH_ANTHROPIC_API_KEY", "test-key".to_owned());
+        settings.insert("FLEETWATCH_ANTHROPIC_URL", "http://127.0.0.1:9/base".to_owned());
+        let config = read(&settings).unwrap();
+        assert!(!format!("{config:?}").contains("test-key"));
+        let model = config.model.unwrap();
+        assert_eq!((model.name.as_str(), model.key.expose()), (DEFAULT_MODEL, "test-key"));
+        settings.insert("FLEETWATCH_ANTHROPIC_API_KEY_FILE", "/a/file".to_owned());
+        assert!(read(&settings).unwrap_err().what.contains("both set"));
+    }
+
+    #[test]
+    fn only_the_one_flag_is_known() {
+        let settings = base();
+        let lookup = |name: &str| settings.get(name).map(OsString::from);
+        assert!(Config::read(&["--stop-with-stdin".into()], &lookup).unwrap().stop_with_stdin);
+        assert_eq!(Config::read(&["--auto-approve".into()], &lookup).unwrap_err().name, "command line");
+    }
+}

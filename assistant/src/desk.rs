@@ -1,0 +1,169 @@
+//! What every question needs, made once at start.
+
+use crate::config::Config;
+use crate::fleet::{Fleet, Source};
+use crate::model::{self, Model};
+use crate::poll::Poll;
+use crate::propose::Executor;
+use crate::tools::Tools;
+use host::clock::{Clock, ClockError};
+use host::files::{self, FileError, Owner};
+use host::socket::{self, SocketError};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use policy::behaviour::Behaviour;
+use policy::tool_policy::ToolPolicy;
+use policy::yaml::PolicyError;
+use reader::endpoint::{Endpoint, EndpointError};
+use reader::session::{self, ReadClient};
+use reader::token::{SignIn, SignInError};
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::UnixListener;
+
+/// Longest time that one question may take at the model.
+const WALL: Duration = Duration::from_secs(60);
+const SOCKET_MODE: u32 = 0o660;
+
+/// Everything a question is answered with.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    pub(crate) clock: Clock,
+    pub(crate) started_ms: i64,
+    pub(crate) policy: Arc<ToolPolicy>,
+    pub(crate) zone: TimeZone,
+    pub(crate) tools: Tools,
+    pub(crate) model: Option<Model>,
+    pub(crate) fleet: Fleet,
+    pub(crate) executor: Executor,
+    pub(crate) poll: Poll,
+    pub(crate) wall: Duration,
+}
+
+/// Why the assistant cannot start.
+#[derive(Debug)]
+pub(crate) enum StartError {
+    /// The system's clock.
+    Clock(ClockError),
+    /// The address of the fleet.
+    Endpoint(EndpointError),
+    /// A file or folder.
+    File(FileError),
+    /// The model's client.
+    Model(model::SetupError),
+    /// A policy file.
+    Policy(PolicyError),
+    /// The client for the fleet.
+    Reader(session::SetupError),
+    /// The sign-in's file.
+    SignIn(SignInError),
+    /// `ask.sock`.
+    Socket(SocketError),
+    /// The venue's time zone.
+    Zone(String),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Clock(error) => write!(f, "{error}"),
+            Self::Endpoint(error) => write!(f, "FLEETWATCH_EPIPHAN_MCP_URL: {error}"),
+            Self::File(error) => write!(f, "{error}"),
+            Self::Model(error) => write!(f, "{error}"),
+            Self::Policy(error) => write!(f, "{error}"),
+            Self::Reader(error) => write!(f, "{error}"),
+            Self::SignIn(error) => write!(f, "FLEETWATCH_TOKEN_FILE: {error}"),
+            Self::Socket(error) => write!(f, "{error}"),
+            Self::Zone(zone) => {
+                write!(f, "policy.yaml: timezone {zone} is not known; write a name like Europe/Madrid or UTC")
+            }
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl StartError {
+    /// Whether starting again cannot help before somebody changes a setting or a file.
+    pub(crate) fn is_configuration(&self) -> bool {
+        match self {
+            Self::Clock(_) | Self::Reader(_) | Self::Socket(_) => false,
+            Self::Endpoint(_) | Self::File(_) | Self::Model(_) | Self::Policy(_) | Self::SignIn(_) | Self::Zone(_) => {
+                true
+            }
+        }
+    }
+}
+
+impl Desk {
+    /// Reads the policy files and the sign-in and makes every client. Nothing is asked over the network.
+    ///
+    /// # Errors
+    /// [`StartError`] for the first thing that is missing or bad.
+    pub(crate) fn new(config: Config) -> Result<Self, StartError> {
+        let clock = Clock::system().map_err(StartError::Clock)?;
+        files::ensure_private_dir(&config.state_dir).map_err(StartError::File)?;
+        let (policy, zone) = policies(&config.policy_dir)?;
+        let policy = Arc::new(policy);
+        let source = source(&config, &policy, &clock)?;
+        let executor = Executor { path: config.propose_socket(), uid: config.executor_uid };
+        Ok(Self {
+            started_ms: clock.boot_ms(),
+            zone,
+            tools: Tools::new(&policy),
+            model: config.model.map(Model::new).transpose().map_err(StartError::Model)?,
+            fleet: Fleet::new(source, clock.clone()),
+            poll: Poll::new(executor.clone(), &config.state_dir),
+            executor,
+            policy,
+            clock,
+            wall: WALL,
+        })
+    }
+
+    /// Now in the venue's zone with the zone named, UTC beside it.
+    pub(crate) fn now_words(&self) -> String {
+        let Ok(now) = Timestamp::from_second(self.clock.unix()) else { return "an unknown time".to_owned() };
+        let utc = now.strftime("%Y-%m-%d %H:%M UTC").to_string();
+        match self.zone.iana_name() {
+            None | Some("UTC" | "Etc/UTC") => utc,
+            Some(name) => {
+                format!("{} {name} ({utc})", now.to_zoned_datetime(self.zone.clone()).strftime("%Y-%m-%d %H:%M"))
+            }
+        }
+    }
+}
+
+/// `ask.sock`, in a folder that is made when it is missing.
+///
+/// # Errors
+/// [`StartError`] when the folder or the socket is not safe.
+pub(crate) fn ask_socket(path: &Path) -> Result<UnixListener, StartError> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
+        files::ensure_private_dir(folder).map_err(StartError::File)?;
+    }
+    socket::bind(path, SOCKET_MODE, None).map_err(StartError::Socket)
+}
+
+fn policies(folder: &Path) -> Result<(ToolPolicy, TimeZone), StartError> {
+    let read = |name: &str| files::read_settings(&folder.join(name), Owner::RootOrMe).map_err(StartError::File);
+    let behaviour = Behaviour::parse(&read("policy.yaml")?, "policy.yaml").map_err(StartError::Policy)?;
+    let policy = ToolPolicy::parse(&read("tool_policy.yaml")?, "tool_policy.yaml").map_err(StartError::Policy)?;
+    let zone = TimeZone::get(behaviour.timezone()).map_err(|_| StartError::Zone(behaviour.timezone().to_owned()))?;
+    Ok((policy.with_lead_minutes(behaviour.lead_minutes()), zone))
+}
+
+fn source(config: &Config, policy: &Arc<ToolPolicy>, clock: &Clock) -> Result<Source, StartError> {
+    let endpoint = Endpoint::parse(&config.mcp_url, config.slot).map_err(StartError::Endpoint)?;
+    let Some(file) = &config.token_file else { return Ok(Source::SignedOut) };
+    let sign_in = match SignIn::load(file) {
+        Ok(sign_in) => sign_in,
+        // Without a sign-in the assistant runs and says what is missing; with a bad file it does not.
+        Err(SignInError::Missing { .. }) => return Ok(Source::SignedOut),
+        Err(error) => return Err(StartError::SignIn(error)),
+    };
+    let client = ReadClient::new(endpoint, sign_in, Arc::clone(policy), clock.clone()).map_err(StartError::Reader)?;
+    Ok(Source::Live(Box::new(client)))
+}

@@ -1,0 +1,126 @@
+//! `ask.sock`: a hello, then one request at a time. A right to ask is no right to approve, and an asker who hangs up takes
+//! its turn with it.
+
+use crate::desk::Desk;
+use crate::propose::Draft;
+use crate::teller::Teller;
+use crate::{status, turn};
+use host::link::{Link, LinkError, Receiver, Sender};
+use host::socket::peer_uid;
+use protocol::ask::{AskerSays, AssistantSays, MAX_QUESTION};
+use protocol::hello::{Hello, Reply, Request};
+use protocol::propose::Origin;
+use protocol::refusal::{Refusal, RefusalCode};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::Semaphore;
+
+/// Most askers at a time.
+const CONNECTIONS: usize = 16;
+const HELLO: Duration = Duration::from_secs(5);
+/// Longest silence between two requests.
+const IDLE: Duration = Duration::from_secs(600);
+const SEND: Duration = Duration::from_secs(5);
+/// A full house is said only if the asker takes it at once.
+const BRIEF: Duration = Duration::from_millis(100);
+const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
+
+type Hear = Receiver<Request<AskerSays>>;
+type Say = Sender<Reply<AssistantSays>>;
+
+/// Serves askers for ever.
+pub(crate) async fn serve(listener: UnixListener, desk: Arc<Desk>) {
+    let permits = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::warn!(%error, "an asker could not be accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        let Ok(uid) = peer_uid(&stream) else {
+            tracing::warn!("an asker whose uid the system does not know was turned away");
+            continue;
+        };
+        let Ok(permit) = Arc::clone(&permits).try_acquire_owned() else {
+            tracing::warn!(uid, "an asker was turned away: {CONNECTIONS} are connected");
+            turn_away(stream).await;
+            continue;
+        };
+        let desk = Arc::clone(&desk);
+        tokio::spawn(async move {
+            tracing::info!(uid, "an asker connected");
+            if let Err(error) = greet(stream, &desk).await {
+                tracing::info!(uid, %error, "an asker's connection ended");
+            }
+            drop(permit);
+        });
+    }
+}
+
+async fn turn_away(stream: UnixStream) {
+    let (_, mut say): (Hear, Say) = Link::new(stream).into_split();
+    let refusal = Refusal::new(RefusalCode::TooManyRequests, "too many askers are connected; try again soon");
+    // Being turned away is told by the closed connection as well.
+    say.send(&Reply { id: 0, say: AssistantSays::Refused(refusal) }, BRIEF).await.ok();
+}
+
+async fn greet(stream: UnixStream, desk: &Desk) -> Result<(), LinkError> {
+    let (mut hear, mut say): (Hear, Say) = Link::new(stream).into_split();
+    let Some(first) = hear.recv(HELLO).await? else { return Ok(()) };
+    let AskerSays::Hello(hello) = first.say else {
+        let refusal = Refusal::new(RefusalCode::NotPermitted, "say hello first");
+        return say.send(&Reply { id: first.id, say: AssistantSays::Refused(refusal) }, SEND).await;
+    };
+    say.send(&Reply { id: first.id, say: AssistantSays::Hello(Hello::ours()) }, SEND).await?;
+    if !hello.speaks_ours() {
+        return Ok(());
+    }
+    while let Some(request) = hear.recv(IDLE).await? {
+        let mut teller = Teller::new(&mut say, request.id);
+        tokio::select! {
+            answered = answer(desk, request.say, &mut teller) => answered?,
+            // The answer's future is dropped here, and with it the turn.
+            gone = hear.closed() => return gone,
+        }
+    }
+    Ok(())
+}
+
+async fn answer(desk: &Desk, said: AskerSays, teller: &mut Teller<'_>) -> Result<(), LinkError> {
+    match said {
+        AskerSays::Hello(_) => refuse(teller, RefusalCode::NotPermitted, "hello was said already").await?,
+        AskerSays::Status => teller.tell(AssistantSays::Status(Box::new(status::of(desk)))).await?,
+        AskerSays::Ask { question } => match fitting(&question) {
+            Ok(question) => turn::ask(desk, question, teller).await?,
+            Err((code, what)) => refuse(teller, code, what).await?,
+        },
+        AskerSays::Propose { tool, arguments, reason } => {
+            let draft = Draft { origin: Origin::Command, tool, arguments, reason };
+            turn::command(desk, draft, teller).await?;
+        }
+    }
+    teller.tell(AssistantSays::Done).await
+}
+
+fn fitting(question: &str) -> Result<&str, (RefusalCode, &'static str)> {
+    let question = question.trim();
+    if question.is_empty() {
+        return Err((RefusalCode::BadArguments, "the question is empty"));
+    }
+    if question.chars().count() > MAX_QUESTION {
+        return Err((RefusalCode::TooLarge, "a question has at most 1,000 characters"));
+    }
+    Ok(question)
+}
+
+async fn refuse(teller: &mut Teller<'_>, code: RefusalCode, what: &str) -> Result<(), LinkError> {
+    teller.tell(AssistantSays::Refused(Refusal::new(code, what))).await
+}
+
+#[cfg(test)]
+#[path = "listen_tests.rs"]
+mod tests;

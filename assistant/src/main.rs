@@ -1,0 +1,70 @@
+//! `fleetwatch-assistant`: answers questions about the fleet and can only propose a change. It names no decision: the
+//! words for one live in a crate that this program does not depend on (`seed 000, Parts`).
+
+mod config;
+mod desk;
+mod fleet;
+mod ids_seen;
+mod keyword;
+mod language;
+mod listen;
+mod model;
+mod poll;
+mod prompt;
+mod propose;
+mod status;
+mod teller;
+#[cfg(test)]
+mod testing;
+mod tools;
+mod turn;
+
+use config::Config;
+use desk::{Desk, StartError};
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// The configuration is bad; starting again will not help.
+const BAD_CONFIGURATION: u8 = 2;
+
+fn main() -> ExitCode {
+    host::log::to_stderr("fleetwatch_assistant");
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let config = match Config::read(&arguments, &|name| std::env::var_os(name)) {
+        Ok(config) => config,
+        Err(error) => {
+            tracing::error!("{error}");
+            return ExitCode::from(BAD_CONFIGURATION);
+        }
+    };
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            tracing::error!(%error, "the runtime cannot be made");
+            return ExitCode::FAILURE;
+        }
+    };
+    match runtime.block_on(run(config)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("{error}");
+            ExitCode::from(if error.is_configuration() { BAD_CONFIGURATION } else { 1 })
+        }
+    }
+}
+
+async fn run(config: Config) -> Result<(), StartError> {
+    let stop = host::stop::stop_requested(config.stop_with_stdin);
+    let path = config.ask_socket();
+    let desk = Arc::new(Desk::new(config)?);
+    let listener = desk::ask_socket(&path)?;
+    tracing::info!(socket = %path.display(), "{} is ready", protocol::hello::BUILD);
+    tokio::select! {
+        () = stop => {}
+        () = desk.poll.run() => {}
+        () = listen::serve(listener, Arc::clone(&desk)) => {}
+    }
+    // Whatever is open is dropped now, and the executor withdraws what was not finished.
+    Ok(())
+}

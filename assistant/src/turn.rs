@@ -1,0 +1,393 @@
+//! One question, one turn: the model reads and drafts, code checks every word of it, and the answer goes back.
+//!
+//! A turn owns its link to the executor. Whatever ends it early (a failed model, the wall clock, an asker who hangs up, the
+//! end of this process) drops that link before `TurnEnd`, and the executor withdraws what the turn proposed.
+
+use crate::desk::Desk;
+use crate::ids_seen::IdsSeen;
+use crate::keyword;
+use crate::language;
+use crate::model::answer::{Stop, ToolUse, Usage};
+use crate::model::{Model, ModelError, request};
+use crate::poll::Drafted;
+use crate::prompt::{self, Notes};
+use crate::propose::{Draft, Drafts, Ending};
+use crate::teller::Teller;
+use crate::tools::{self, PROPOSE};
+use host::link::LinkError;
+use policy::call::Tool;
+use policy::intent::asks_for_change;
+use policy::redact::redact_text;
+use protocol::ask::{AnsweredBy, AssistantSays};
+use protocol::canonical::Canonical;
+use protocol::propose::{MAX_REASON, Origin, Proposing};
+use protocol::refusal::{Refusal, RefusalCode};
+use protocol::shown::{Language, Shown};
+use serde_json::Value;
+use std::time::Duration;
+
+/// Most calls to the model for one question.
+const MAX_CALLS: usize = 6;
+/// Most tokens for one question, all four kinds together.
+const MAX_TOKENS: u64 = 120_000;
+/// Fewest bytes that one token stands for, for guessing what a request will cost.
+const BYTES_PER_TOKEN: u64 = 4;
+/// Most tools that one answer may ask for.
+const MAX_USES: usize = 16;
+/// Longest answer, in characters.
+const MAX_ANSWER: usize = 12_000;
+/// Longest wait for the one read of a keyword answer.
+const KEYWORD_READ: Duration = Duration::from_secs(20);
+
+/// Answers one question: by the model, or by keywords when there is none or it fails.
+///
+/// # Errors
+/// [`LinkError`] when the asker is gone.
+pub(crate) async fn ask(desk: &Desk, question: &str, teller: &mut Teller<'_>) -> Result<(), LinkError> {
+    let language = language::of(question);
+    let asked = asks_for_change(&desk.policy, question);
+    let Some(model) = &desk.model else {
+        let why = pick(language, "no model is set up", "no hay ningún modelo configurado");
+        return by_keywords(
+            desk,
+            question,
+            Failed { why: why.to_owned(), asked: !asked.is_empty(), withdrawn: 0 },
+            teller,
+        )
+        .await;
+    };
+    let mut turn = Turn::new(desk, teller, language, asked).await;
+    let outcome = match tokio::time::timeout(desk.wall, turn.converse(model, question)).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(TurnError::Model(ModelError::Timeout)),
+    };
+    turn.log(question, &outcome);
+    match outcome {
+        Ok(said) => turn.finish(said).await,
+        Err(TurnError::Asker(error)) => Err(error),
+        Err(TurnError::Model(error)) => {
+            let failed = Failed {
+                why: error.said(language),
+                asked: !turn.asked.is_empty(),
+                withdrawn: turn.drafts.admitted().len(),
+            };
+            // Dropped without TurnEnd, before anything else is done: the executor withdraws.
+            drop(turn);
+            by_keywords(desk, question, failed, teller).await
+        }
+    }
+}
+
+/// Hands over a change that a person typed, as its own turn and without a model.
+///
+/// # Errors
+/// [`LinkError`] when the asker is gone.
+pub(crate) async fn command(desk: &Desk, draft: Draft, teller: &mut Teller<'_>) -> Result<(), LinkError> {
+    let mut drafts = Drafts::new(desk.executor.clone(), desk.poll.head());
+    let kept = (draft.tool.clone(), String::from_utf8_lossy(&draft.arguments).into_owned());
+    let admitted = drafts.propose(draft).await;
+    let say = match (admitted, drafts.finish().await) {
+        (Err(refusal), _) => AssistantSays::NotProposed(refusal),
+        (Ok(number), Ending::Waiting) => {
+            desk.poll.remember_draft(Drafted { number, tool: kept.0, arguments: kept.1 });
+            AssistantSays::Proposed { number }
+        }
+        (Ok(_), Ending::Nothing | Ending::Withdrawn) => AssistantSays::NotProposed(Refusal::new(
+            RefusalCode::ConnectionLost,
+            "the executor went away; the proposal is withdrawn",
+        )),
+    };
+    teller.tell(say).await
+}
+
+struct Failed {
+    why: String,
+    asked: bool,
+    withdrawn: usize,
+}
+
+async fn by_keywords(desk: &Desk, question: &str, failed: Failed, teller: &mut Teller<'_>) -> Result<(), LinkError> {
+    teller.tell(AssistantSays::Reading { tool: tools::DEVICES.to_owned() }).await?;
+    let team = tokio::time::timeout(KEYWORD_READ, desk.fleet.team(&desk.policy)).await.ok().and_then(Result::ok);
+    let read_at = desk.now_words();
+    let facts = keyword::Facts {
+        team: team.as_ref(),
+        read_at: &read_at,
+        why: &failed.why,
+        asks_for_change: failed.asked,
+        withdrawn: failed.withdrawn,
+    };
+    let text = keyword::answer(question, &facts, language::of(question));
+    teller.tell(AssistantSays::Answer { text: safe(&text), by: AnsweredBy::Keywords { why: failed.why } }).await
+}
+
+/// Why a turn has no answer by the model.
+#[derive(Debug)]
+enum TurnError {
+    Asker(LinkError),
+    Model(ModelError),
+}
+
+impl From<LinkError> for TurnError {
+    fn from(error: LinkError) -> Self {
+        Self::Asker(error)
+    }
+}
+
+impl From<ModelError> for TurnError {
+    fn from(error: ModelError) -> Self {
+        Self::Model(error)
+    }
+}
+
+/// The model's final answer.
+#[derive(Debug)]
+struct Said {
+    text: String,
+    model: String,
+    early: bool,
+}
+
+struct Turn<'a, 'b> {
+    desk: &'a Desk,
+    teller: &'a mut Teller<'b>,
+    language: Language,
+    // What the operator's own words ask for; empty for a mere question.
+    asked: Vec<Tool>,
+    // By the executor's hello, when somebody asked for a change.
+    proposing: Option<Option<Proposing>>,
+    seen: IdsSeen,
+    drafts: Drafts,
+    used: Vec<String>,
+    calls: usize,
+    usage: Usage,
+}
+
+impl<'a, 'b> Turn<'a, 'b> {
+    async fn new(desk: &'a Desk, teller: &'a mut Teller<'b>, language: Language, asked: Vec<Tool>) -> Self {
+        let proposing = if asked.is_empty() {
+            None
+        } else {
+            desk.poll.refresh().await;
+            Some(desk.poll.proposing())
+        };
+        let drafts = Drafts::new(desk.executor.clone(), desk.poll.head());
+        Self {
+            desk,
+            teller,
+            language,
+            asked,
+            proposing,
+            seen: IdsSeen::default(),
+            drafts,
+            used: Vec::new(),
+            calls: 0,
+            usage: Usage::default(),
+        }
+    }
+
+    // The one rule for offering propose_change: the operator asked, and the executor can admit something now.
+    fn may_propose(&self) -> bool {
+        !self.asked.is_empty() && self.proposing == Some(Some(Proposing::On))
+    }
+
+    async fn converse(&mut self, model: &Model, question: &str) -> Result<Said, TurnError> {
+        let desk = self.desk;
+        let offered = desk.tools.offered(self.may_propose());
+        let news = desk.poll.news();
+        let notes = Notes { now: desk.now_words(), proposing: self.proposing, news: &news };
+        let mut messages = vec![prompt::first_message(question, &notes)];
+        let mut said = Said { text: String::new(), model: model.name().to_owned(), early: true };
+        while self.calls < MAX_CALLS {
+            let body = request::body(model.name(), prompt::SYSTEM, offered, &messages)
+                .map_err(|_| ModelError::NotUnderstood)?;
+            if self.calls > 0 && self.usage.total().saturating_add(body.len() as u64 / BYTES_PER_TOKEN) > MAX_TOKENS {
+                break;
+            }
+            let answer = model.send(body).await?;
+            self.calls += 1;
+            self.usage.add(answer.usage);
+            said.model.clone_from(&answer.model);
+            let text = answer.text();
+            if !text.is_empty() {
+                said.text = text;
+            }
+            match answer.stop {
+                Stop::Ended if answer.text().is_empty() => return Err(ModelError::NotUnderstood.into()),
+                Stop::Ended => return Ok(Said { early: false, ..said }),
+                Stop::Cut => break,
+                Stop::Tools => {}
+            }
+            let uses = answer.tool_uses()?;
+            // Nobody would read the results of the last call's tools, and a draft among them would surprise.
+            if self.calls == MAX_CALLS {
+                break;
+            }
+            let results = self.use_tools(&uses).await?;
+            messages.push(request::assistant(answer.content));
+            messages.push(request::user(results));
+            if self.usage.total() >= MAX_TOKENS {
+                break;
+            }
+        }
+        Ok(said)
+    }
+
+    async fn use_tools(&mut self, uses: &[ToolUse]) -> Result<Vec<Value>, LinkError> {
+        let mut results = Vec::with_capacity(uses.len());
+        for (place, one) in uses.iter().enumerate() {
+            let (text, failed) = if place < MAX_USES {
+                self.use_tool(one).await?
+            } else {
+                ("Not done: too many tools at once. Ask for fewer.".to_owned(), true)
+            };
+            results.push(request::tool_result(&one.id, &text, failed));
+        }
+        Ok(results)
+    }
+
+    // The text for the model, and whether it tells of a failure.
+    async fn use_tool(&mut self, one: &ToolUse) -> Result<(String, bool), LinkError> {
+        if one.name == PROPOSE && self.may_propose() {
+            self.used.push(PROPOSE.to_owned());
+            return self.propose(&one.input).await;
+        }
+        let desk = self.desk;
+        let Some(name) = desk.tools.readable(&one.name) else {
+            self.used.push("(unknown)".to_owned());
+            return Ok(("There is no tool of that name here. Nothing was done.".to_owned(), true));
+        };
+        self.used.push(name.to_owned());
+        self.teller.tell(AssistantSays::Reading { tool: name.to_owned() }).await?;
+        match desk.fleet.read(&desk.policy, name, &one.input).await {
+            Ok(value) => {
+                // Articles are no readings of the fleet; an id in one is no target.
+                if name.starts_with("get_") {
+                    self.seen.collect(&value);
+                }
+                Ok((crate::fleet::quoted(name, value), false))
+            }
+            Err(failure) => Ok((failure.for_model(), true)),
+        }
+    }
+
+    async fn propose(&mut self, input: &Value) -> Result<(String, bool), LinkError> {
+        let draft = match self.draft(input) {
+            Ok(draft) => draft,
+            Err(refusal) => return self.not_proposed(refusal).await,
+        };
+        let (tool, arguments) = (draft.tool.clone(), String::from_utf8_lossy(&draft.arguments).into_owned());
+        match self.drafts.propose(draft).await {
+            Ok(number) => {
+                self.desk.poll.remember_draft(Drafted { number, tool, arguments });
+                self.teller.tell(AssistantSays::Proposed { number }).await?;
+                let text = format!(
+                    "Proposal {number} waits for a person, who approves or denies it on their own page. Nothing has changed yet."
+                );
+                Ok((text, false))
+            }
+            Err(refusal) => self.not_proposed(refusal).await,
+        }
+    }
+
+    // What is checked here is refused without asking the executor; it checks everything again that it can know.
+    fn draft(&self, input: &Value) -> Result<Draft, Refusal> {
+        let asked = tools::asked(input).map_err(|what| Refusal::new(RefusalCode::BadArguments, what))?;
+        if asked.reason.chars().count() > MAX_REASON {
+            return Err(Refusal::bare(RefusalCode::ReasonTooLong));
+        }
+        let tool = Tool::from_name(asked.tool).ok_or_else(|| {
+            let known = self.desk.policy.is_write(asked.tool);
+            Refusal::bare(if known { RefusalCode::ToolNotProposable } else { RefusalCode::ToolUnknown })
+        })?;
+        if !self.asked.contains(&tool) {
+            return Err(Refusal::new(RefusalCode::NotPermitted, "the operator's own words do not ask for this change"));
+        }
+        let arguments = Canonical::from_value(asked.arguments)?;
+        if let Some(field) = self.seen.unread(arguments.value()) {
+            let what = format!("{field}: this id was not read from the fleet in this conversation; read it first");
+            return Err(Refusal::new(RefusalCode::BadArguments, &what));
+        }
+        Ok(Draft {
+            origin: Origin::Model,
+            tool: tool.as_str().to_owned(),
+            arguments: arguments.as_str().as_bytes().to_vec(),
+            reason: asked.reason.to_owned(),
+        })
+    }
+
+    async fn not_proposed(&mut self, refusal: Refusal) -> Result<(String, bool), LinkError> {
+        let mut text = format!("Not proposed: {}: {}", refusal.code, policy::words::refusal(refusal.code).en);
+        if !refusal.detail.is_empty() {
+            text = format!("{text} ({})", redact_text(&refusal.detail));
+        }
+        self.teller.tell(AssistantSays::NotProposed(refusal)).await?;
+        Ok((text, true))
+    }
+
+    async fn finish(self, said: Said) -> Result<(), LinkError> {
+        let mut text = said.text;
+        if said.early {
+            text.push_str(pick(
+                self.language,
+                "\n\n(Stopped early: this question reached its limit.)",
+                "\n\n(Se detuvo antes de terminar: esta pregunta llegó a su límite.)",
+            ));
+        }
+        match self.drafts.finish().await {
+            Ending::Nothing | Ending::Waiting => {}
+            Ending::Withdrawn => text.push_str(pick(
+                self.language,
+                "\n\n(The executor went away: what was proposed for this question has been withdrawn.)",
+                "\n\n(El ejecutor dejó de responder: lo que se propuso para esta pregunta se ha retirado.)",
+            )),
+        }
+        self.teller
+            .tell(AssistantSays::Answer { text: safe(text.trim()), by: AnsweredBy::Model { name: said.model } })
+            .await
+    }
+
+    // Counts and classes only: no word of question, answer or fleet.
+    fn log(&self, question: &str, outcome: &Result<Said, TurnError>) {
+        let outcome = match outcome {
+            Ok(said) if said.early => "stopped_early",
+            Ok(_) => "answered",
+            Err(TurnError::Asker(_)) => "asker_gone",
+            Err(TurnError::Model(error)) => error.class(),
+        };
+        tracing::info!(
+            outcome,
+            question_chars = question.chars().count(),
+            tools = %self.used.join(","),
+            proposals = ?self.drafts.admitted().iter().map(|number| number.get()).collect::<Vec<_>>(),
+            calls = self.calls,
+            input_tokens = self.usage.input,
+            output_tokens = self.usage.output,
+            cache_read_tokens = self.usage.cache_read,
+            cache_write_tokens = self.usage.cache_write,
+            "a question was handled"
+        );
+    }
+}
+
+fn pick<'a>(language: Language, en: &'a str, es: &'a str) -> &'a str {
+    match language {
+        Language::English => en,
+        Language::Spanish => es,
+    }
+}
+
+/// Secrets masked, hidden characters visible, line breaks kept, length capped.
+fn safe(text: &str) -> String {
+    let masked = redact_text(text);
+    let lines: Vec<_> = masked.lines().map(|line| Shown::whole(line).into_string()).collect();
+    let shown = lines.join("\n");
+    match shown.char_indices().nth(MAX_ANSWER) {
+        None => shown,
+        Some((end, _)) => format!("{}…", shown.get(..end).unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+#[path = "turn_tests.rs"]
+mod tests;

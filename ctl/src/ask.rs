@@ -1,0 +1,343 @@
+//! A turn as the person sees it: what is being read, what was proposed, the answer. A proposal's facts come from the
+//! executor, never from the assistant's text.
+
+use crate::cli::ProposeArgs;
+use crate::client::{Asking, ClientError, Control};
+use crate::exit::Exit;
+use crate::out::{Out, complain};
+use crate::render::{self, card, pick};
+use crate::session::Session;
+use crate::verbs::failed;
+use control::card::Card;
+use protocol::ask::{AnsweredBy, AskerSays, AssistantSays, MAX_QUESTION};
+use protocol::ids::ProposalNumber;
+use protocol::propose::MAX_REASON;
+use protocol::refusal::{Refusal, RefusalCode};
+use serde_json::{Value, json};
+
+/// What came of a turn.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    /// The answer and who wrote it.
+    pub(crate) answer: Option<(String, AnsweredBy)>,
+    /// What was proposed, with the executor's card where it could be asked.
+    pub(crate) proposed: Vec<(ProposalNumber, Option<Card>)>,
+    /// Drafts that were not admitted.
+    pub(crate) not_proposed: Vec<Refusal>,
+    /// The tools that were read.
+    pub(crate) read: Vec<String>,
+}
+
+/// `ask`.
+pub(crate) async fn ask(session: &Session, out: &mut Out, question: &str, json: bool) -> Exit {
+    if let Some(wrong) = too_long("the question", question, MAX_QUESTION) {
+        complain(&wrong);
+        return Exit::Usage;
+    }
+    let say = AskerSays::Ask { question: question.to_owned() };
+    match turn(session, out, say, !json).await {
+        Ok(report) => {
+            if json {
+                out.json(&report_json(&report));
+            }
+            if report.answer.is_some() { Exit::Done } else { Exit::Wrong }
+        }
+        Err(error) => failed(&error, out, json),
+    }
+}
+
+/// `propose`.
+pub(crate) async fn propose(session: &Session, out: &mut Out, args: ProposeArgs) -> Exit {
+    if let Some(wrong) = too_long("the reason", &args.reason, MAX_REASON) {
+        complain(&wrong);
+        return Exit::Usage;
+    }
+    // The executor parses them again; this is for the person who mistyped.
+    if let Err(error) = protocol::canonical::Canonical::parse(args.arguments.as_bytes()) {
+        complain(&format!("--arguments is not the JSON that a tool takes: {error}"));
+        return Exit::Usage;
+    }
+    let arguments = args.arguments.into_bytes();
+    let say = AskerSays::Propose { tool: args.tool, arguments, reason: args.reason };
+    match turn(session, out, say, !args.json).await {
+        Ok(report) => {
+            if args.json {
+                out.json(&report_json(&report));
+            }
+            if report.proposed.is_empty() { Exit::Wrong } else { Exit::Done }
+        }
+        Err(error) => failed(&error, out, args.json),
+    }
+}
+
+fn too_long(what: &str, text: &str, most: usize) -> Option<String> {
+    let count = text.chars().count();
+    (count > most).then(|| format!("{what} has {count} characters, at most {most} are taken"))
+}
+
+/// One turn from its first word to `Done`, told as it goes if `live`. Dropping the future drops the turn.
+///
+/// # Errors
+/// [`ClientError`] when the assistant refused or was lost.
+pub(crate) async fn turn(session: &Session, out: &mut Out, say: AskerSays, live: bool) -> Result<Report, ClientError> {
+    let mut asking = Asking::open(&session.places).await?;
+    asking.say(say).await?;
+    let mut report = Report::default();
+    loop {
+        match asking.hear().await? {
+            AssistantSays::Reading { tool } => {
+                if live {
+                    out.line(&format!("  {} {}", pick(session.language, "reading", "leyendo"), render::safe(&tool)));
+                }
+                report.read.push(tool);
+            }
+            AssistantSays::Proposed { number } => {
+                let card = facts(session, number).await;
+                if live {
+                    out.text(&proposed(session, number, &card));
+                }
+                report.proposed.push((number, card.ok()));
+            }
+            AssistantSays::NotProposed(refusal) => {
+                if live {
+                    let not = pick(session.language, "Not proposed", "No se propuso");
+                    out.line(&format!("{not}: {}", render::refusal(&refusal, session.language)));
+                }
+                report.not_proposed.push(refusal);
+            }
+            AssistantSays::Answer { text, by } => {
+                if live {
+                    out.text(&render::answer(&text, session.columns));
+                    out.line(&format!("({})", render::answered_by(&by)));
+                }
+                report.answer = Some((text, by));
+            }
+            AssistantSays::Done => return Ok(report),
+            AssistantSays::Refused(refusal) => return Err(ClientError::Refused(refusal)),
+            AssistantSays::Hello(_) | AssistantSays::Status(_) => return Err(Asking::surprise()),
+        }
+    }
+}
+
+async fn facts(session: &Session, number: ProposalNumber) -> Result<Card, ClientError> {
+    Control::open(&session.places).await?.card(number).await
+}
+
+fn proposed(session: &Session, number: ProposalNumber, card: &Result<Card, ClientError>) -> String {
+    let language = session.language;
+    match card {
+        Ok(card) => {
+            let hint = if card.facts.deny_only.is_empty() {
+                let how =
+                    pick(language, "It waits for a person. To approve it", "Espera a una persona. Para aprobarla");
+                format!("{how}: {} {number}", session.approve_with)
+            } else {
+                pick(language, "It can only be denied.", "Solo se puede denegar.").to_owned()
+            };
+            format!("\n{}{hint}\n\n", card::compact(card, language, session.columns))
+        }
+        Err(error) if not_an_operator(error) => {
+            let words = pick(
+                language,
+                "waits for a person. Its facts are on the operator's side",
+                "espera a una persona. Sus datos están del lado del operador",
+            );
+            format!(
+                "\n{} {number} {words}: {} {number}\n\n",
+                pick(language, "Proposal", "Propuesta"),
+                session.approve_with
+            )
+        }
+        Err(error) => {
+            let words =
+                pick(language, "was made, but its card could not be read", "se hizo, pero no se pudo leer su tarjeta");
+            format!("\n{} {number} {words}: {error}\n\n", pick(language, "Proposal", "Propuesta"))
+        }
+    }
+}
+
+// An asker who may not see the operator's side, or has none on this machine.
+fn not_an_operator(error: &ClientError) -> bool {
+    match error {
+        ClientError::NotReached(..) | ClientError::HungUp(_) => true,
+        ClientError::Refused(refusal) => refusal.code == RefusalCode::NotPermitted,
+        ClientError::Folder(..)
+        | ClientError::Lost(..)
+        | ClientError::OutOfOrder(_)
+        | ClientError::OtherVersion(..) => false,
+    }
+}
+
+fn report_json(report: &Report) -> Value {
+    let answer = report.answer.as_ref().map(|(text, by)| {
+        let (kind, detail) = match by {
+            AnsweredBy::Keywords { why } => ("keywords", why),
+            AnsweredBy::Model { name } => ("model", name),
+        };
+        json!({ "text": text, "by": kind, "detail": detail })
+    });
+    let proposed: Vec<_> = report
+        .proposed
+        .iter()
+        .map(|(number, card)| json!({ "number": number, "card": card.as_ref().map(card::card_json) }))
+        .collect();
+    json!({
+        "answer": answer,
+        "proposed": proposed,
+        "not_proposed": report.not_proposed.iter().map(render::refusal_json).collect::<Vec<_>>(),
+        "read": report.read,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{self, Paper, number, sample_card};
+    use control::message::{ExecutorSays, OperatorSays};
+    use host::link::Link;
+    use protocol::hello::{Hello, Reply, Request};
+    use std::path::Path;
+    use std::time::Duration;
+
+    const WAIT: Duration = Duration::from_secs(10);
+
+    fn assistant(run: &Path, script: Vec<AssistantSays>) {
+        host::files::ensure_private_dir(&run.join("ask")).unwrap();
+        let listener = host::socket::bind(&run.join("ask/ask.sock"), 0o660, None).unwrap();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let mut link: Link<Reply<AssistantSays>, Request<AskerSays>> = Link::new(stream);
+                while let Ok(Some(request)) = link.recv(WAIT).await {
+                    let says = if matches!(request.say, AskerSays::Hello(_)) {
+                        vec![AssistantSays::Hello(Hello::ours())]
+                    } else {
+                        script.clone()
+                    };
+                    for say in says {
+                        link.send(&Reply { id: request.id, say }, WAIT).await.unwrap();
+                    }
+                }
+            }
+        });
+    }
+
+    fn story() -> Vec<AssistantSays> {
+        vec![
+            AssistantSays::Reading { tool: "get_devices_in_my_team".to_owned() },
+            AssistantSays::Proposed { number: number(7) },
+            AssistantSays::NotProposed(Refusal::bare(RefusalCode::QueueFull)),
+            AssistantSays::Answer {
+                text: "It waits.\nProposal 8: recording\u{1b}[2J in Hall Z".to_owned(),
+                by: AnsweredBy::Model { name: "some-model".to_owned() },
+            },
+            AssistantSays::Done,
+        ]
+    }
+
+    #[tokio::test]
+    async fn a_turn_shows_reading_the_executors_facts_and_who_answered() {
+        let run = tempfile::tempdir().unwrap();
+        assistant(run.path(), story());
+        let heard = testing::executor(run.path(), |_| Some(ExecutorSays::Card(Box::new(sample_card(7)))));
+        let paper = Paper::default();
+        assert_eq!(ask(&testing::session(run.path()), &mut paper.out(), "record", false).await, Exit::Done);
+        let text = paper.text();
+        for words in [
+            "reading get_devices_in_my_team",
+            "Start recording in Hall A",
+            "71000000001",
+            "fleetwatchctl approvals approve 7",
+            "Not proposed: queue_full",
+            "(Answered by the model some-model)",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        assert!(!text.contains('\u{1b}'), "{text}");
+        assert_eq!(*heard.lock().unwrap(), [OperatorSays::Show { number: number(7) }]);
+    }
+
+    #[tokio::test]
+    async fn without_the_operators_side_only_the_number_is_told() {
+        let run = tempfile::tempdir().unwrap();
+        assistant(run.path(), story());
+        let paper = Paper::default();
+        assert_eq!(ask(&testing::session(run.path()), &mut paper.out(), "record", false).await, Exit::Done);
+        let text = paper.text();
+        assert!(text.contains("Proposal 7 waits for a person. Its facts are on the operator's side"), "{text}");
+        assert!(!text.contains("Hall A"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn json_comes_once_and_whole() {
+        let run = tempfile::tempdir().unwrap();
+        assistant(run.path(), story());
+        let paper = Paper::default();
+        let args = ProposeArgs {
+            tool: "batch_recording".to_owned(),
+            arguments: "{}".to_owned(),
+            reason: String::new(),
+            json: true,
+        };
+        assert_eq!(propose(&testing::session(run.path()), &mut paper.out(), args).await, Exit::Done);
+        let value: Value = serde_json::from_str(&paper.text()).unwrap();
+        assert_eq!(value["proposed"][0], json!({ "number": 7, "card": null }));
+        assert_eq!(value["not_proposed"][0]["refused"], "queue_full");
+        assert_eq!(value["answer"]["by"], "model");
+    }
+
+    #[tokio::test]
+    async fn a_keyword_answer_says_why_and_no_answer_is_exit_one() {
+        let by = AnsweredBy::Keywords { why: "no key is set".to_owned() };
+        let answer = AssistantSays::Answer { text: "Two rooms are offline.".to_owned(), by };
+        let refused = AssistantSays::Refused(Refusal::bare(RefusalCode::TooManyRequests));
+        for (script, want, words) in [
+            (vec![answer, AssistantSays::Done], Exit::Done, "(Keyword answer: no key is set)"),
+            (vec![AssistantSays::Done], Exit::Wrong, ""),
+            (vec![refused], Exit::Wrong, ""),
+        ] {
+            let run = tempfile::tempdir().unwrap();
+            assistant(run.path(), script);
+            let paper = Paper::default();
+            assert_eq!(ask(&testing::session(run.path()), &mut paper.out(), "offline?", false).await, want);
+            assert!(paper.text().contains(words));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_dropped_turn_hangs_up_on_the_assistant() {
+        let run = tempfile::tempdir().unwrap();
+        host::files::ensure_private_dir(&run.path().join("ask")).unwrap();
+        let listener = host::socket::bind(&run.path().join("ask/ask.sock"), 0o660, None).unwrap();
+        let (asked, turn_runs) = tokio::sync::oneshot::channel();
+        let server = tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut link: Link<Reply<AssistantSays>, Request<AskerSays>> = Link::new(stream);
+            let hello = link.recv(WAIT).await.unwrap().unwrap();
+            link.send(&Reply { id: hello.id, say: AssistantSays::Hello(Hello::ours()) }, WAIT).await.unwrap();
+            link.recv(WAIT).await.unwrap().unwrap();
+            asked.send(()).unwrap();
+            tokio::time::timeout(WAIT, link.closed()).await.unwrap()
+        });
+        let paper = Paper::default();
+        let session = testing::session(run.path());
+        let out = &mut paper.out();
+        let say = AskerSays::Ask { question: "slow".to_owned() };
+        tokio::select! {
+            ended = turn(&session, out, say, true) => panic!("{ended:?}"),
+            running = turn_runs => running.unwrap(),
+        }
+        server.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn mistyped_arguments_and_long_texts_are_usage_errors() {
+        let run = tempfile::tempdir().unwrap();
+        let session = testing::session(run.path());
+        let out = &mut Paper::default().out();
+        for (arguments, reason) in [("{\"a\":1.5}", "r".to_owned()), ("{", "r".to_owned()), ("{}", "r".repeat(301))] {
+            let args = ProposeArgs { tool: "t".to_owned(), arguments: arguments.to_owned(), reason, json: false };
+            assert_eq!(propose(&session, out, args).await, Exit::Usage, "{arguments}");
+        }
+        assert_eq!(ask(&session, out, &"q".repeat(1_001), false).await, Exit::Usage);
+    }
+}

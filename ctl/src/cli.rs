@@ -1,0 +1,246 @@
+//! The command line: one table of verbs.
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use protocol::ids::ProposalNumber;
+use protocol::shown::Language;
+use std::path::PathBuf;
+
+const EXITS: &str = "\
+Exit codes:
+  0  done, nothing is wrong
+  1  refused, or something is wrong
+  2  the command line was not understood
+  3  a change was started and what became of it is not known
+
+Environment:
+  FLEETWATCH_RUN_DIR             the sockets' folder, when --run-dir is not given (else /run/fleetwatch)
+  FLEETWATCH_EXECUTOR_USER       refuse an executor that runs as anybody else (name or uid)
+  FLEETWATCH_ASSISTANT_USER      the same for the assistant
+  FLEETWATCH_ANTHROPIC_API_KEY   `demo` asks the real model with this key
+  COLUMNS                        width of cards and tables, 60 to 100";
+
+/// Ask about the fleet, look at what is proposed, and decide.
+#[derive(Debug, Parser)]
+#[command(name = "fleetwatchctl", version, after_help = EXITS, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// Folder that holds control/control.sock and ask/ask.sock
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) run_dir: Option<PathBuf>,
+    /// Language of cards and outcomes (default: from LANG)
+    #[arg(long, global = true, value_name = "LANG")]
+    pub(crate) lang: Option<Lang>,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// The languages by their short names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Lang {
+    /// English
+    En,
+    /// Spanish
+    Es,
+}
+
+impl From<Lang> for Language {
+    fn from(lang: Lang) -> Self {
+        match lang {
+            Lang::En => Self::English,
+            Lang::Es => Self::Spanish,
+        }
+    }
+}
+
+/// What can be done.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// How both daemons are; exit 1 when something is wrong
+    Status {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Ask about the fleet in plain words
+    Ask {
+        /// The question; several words are joined
+        #[arg(required = true)]
+        question: Vec<String>,
+        /// Print JSON, once the answer is complete
+        #[arg(long)]
+        json: bool,
+    },
+    /// Propose a change yourself; a person still has to approve it
+    Propose(ProposeArgs),
+    /// Look at what waits, and decide
+    Approvals {
+        /// What to do with it.
+        #[command(subcommand)]
+        verb: ApprovalsVerb,
+    },
+    /// Check the record of everything that happened
+    Audit {
+        /// What to check.
+        #[command(subcommand)]
+        verb: AuditVerb,
+    },
+    /// The PIN that approving on a terminal asks for
+    Pin {
+        /// What to do with it.
+        #[command(subcommand)]
+        verb: PinVerb,
+    },
+    /// Try everything: a simulated fleet and both daemons, no account and no network
+    Demo(DemoArgs),
+    /// Removes the demo's folder once standard input ends
+    #[command(hide = true)]
+    SweepDemo {
+        /// The folder.
+        folder: PathBuf,
+    },
+}
+
+/// A change as a person types it.
+#[derive(Debug, Args)]
+pub(crate) struct ProposeArgs {
+    /// The tool, for example batch_recording
+    pub(crate) tool: String,
+    /// Its arguments as one JSON object
+    #[arg(long, value_name = "JSON")]
+    pub(crate) arguments: String,
+    /// Why, in at most 300 characters
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What can be done with proposals.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ApprovalsVerb {
+    /// What waits, oldest first
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// The whole card of one proposal
+    Show {
+        /// Its number
+        #[arg(value_parser = number)]
+        number: ProposalNumber,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the card on the terminal, ask for the PIN there, and approve
+    Approve {
+        /// Its number
+        #[arg(value_parser = number)]
+        number: ProposalNumber,
+        /// Print the outcome as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Deny one proposal; needs no PIN
+    Deny {
+        /// Its number
+        #[arg(value_parser = number)]
+        number: ProposalNumber,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Deny everything that waits; needs no PIN
+    DenyAll {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// What became of earlier proposals, newest first
+    History {
+        /// At most this many
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=200))]
+        most: u16,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// What can be checked.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditVerb {
+    /// Walk the whole chain; exit 1 when a row does not fit
+    Verify {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// What can be done with the PIN.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PinVerb {
+    /// Set your own PIN, asked for on the terminal
+    Set,
+}
+
+/// How the demo runs.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Tell the whole story without a terminal; exit 0 only if every step held
+    #[arg(long)]
+    pub(crate) script: bool,
+    /// What goes wrong in the simulated fleet when a change is sent
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(FAULTS))]
+    pub(crate) fault: Option<String>,
+    /// Leave the folder with all state and logs behind, and print where it is
+    #[arg(long)]
+    pub(crate) keep: bool,
+}
+
+const FAULTS: [&str; 8] = [
+    "executes-then-closes",
+    "executes-then-404",
+    "executes-then-401",
+    "executes-then-502",
+    "malformed-json",
+    "stalls",
+    "redirects-307",
+    "input-required",
+];
+
+fn number(text: &str) -> Result<ProposalNumber, String> {
+    let parsed = text.parse().ok().and_then(ProposalNumber::new);
+    parsed.ok_or_else(|| "give a proposal's number, 1 or more; `approvals list` shows them".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_table_holds_together_and_help_names_the_exit_codes() {
+        Cli::command().debug_assert();
+        let help = Cli::command().render_long_help().to_string();
+        assert!(help.contains("3  a change was started"), "{help}");
+        assert!(!help.contains("sweep-demo"), "{help}");
+    }
+
+    #[test]
+    fn options_for_every_verb_may_stand_behind_it() {
+        let cli = Cli::try_parse_from(["x", "approvals", "show", "7", "--lang", "es", "--run-dir", "/r"]).unwrap();
+        assert_eq!((cli.lang, cli.run_dir), (Some(Lang::Es), Some("/r".into())));
+    }
+
+    #[test]
+    fn numbers_that_no_proposal_has_are_a_usage_error() {
+        for bad in ["0", "-1", "x", "9007199254740992"] {
+            assert!(Cli::try_parse_from(["x", "approvals", "deny", bad]).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The wish of the person or the system that this command ends.
+
+use std::io;
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Why somebody wants an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// Ctrl-C.
+    Keyboard,
+    /// SIGTERM, or the terminal is gone.
+    Ended,
+}
+
+/// Watches SIGINT, SIGTERM and SIGHUP. Once watched they no longer end the process by themselves.
+#[derive(Debug)]
+pub(crate) struct Interrupts {
+    keyboard: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Interrupts {
+    /// Starts to watch.
+    ///
+    /// # Errors
+    /// The system does not allow it.
+    pub(crate) fn watch() -> io::Result<Self> {
+        Ok(Self {
+            keyboard: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// The next wish. Dropping the future loses none.
+    pub(crate) async fn next(&mut self) -> Cause {
+        tokio::select! {
+            _ = self.keyboard.recv() => Cause::Keyboard,
+            _ = self.terminate.recv() => Cause::Ended,
+            _ = self.hangup.recv() => Cause::Ended,
+        }
+    }
+
+    /// Forgets a Ctrl-C that came while somebody else was waiting for it.
+    pub(crate) async fn forget_keyboard(&mut self) {
+        let waited = tokio::time::timeout(Duration::ZERO, self.keyboard.recv()).await;
+        drop(waited);
+    }
+}

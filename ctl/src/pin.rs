@@ -1,0 +1,96 @@
+//! `pin set`: the caller's own PIN, typed on the terminal and kept by the executor.
+
+use crate::client::{ClientError, Control};
+use crate::exit::Exit;
+use crate::out::{Out, complain};
+use crate::session::Session;
+use crate::terminal::{Terminal, TerminalError, Typing};
+use crate::verbs::failed;
+use control::message::{ExecutorSays, OperatorSays};
+use control::pin::PinEntry;
+use policy::limits::PIN_LENGTH;
+
+/// Asks for the old and the new PIN on the terminal.
+pub(crate) async fn set(session: &Session, out: &mut Out) -> Exit {
+    match Terminal::open() {
+        Ok(terminal) => set_at(session, out, terminal).await,
+        Err(error) => refused(&error),
+    }
+}
+
+async fn set_at(session: &Session, out: &mut Out, mut terminal: Terminal) -> Exit {
+    let say = match typed(&mut terminal).await {
+        Ok(Some(say)) => say,
+        Ok(None) => return Exit::Wrong,
+        Err(error) => return refused(&error),
+    };
+    match save(session, say).await {
+        Ok(()) => {
+            out.line("The PIN is set.");
+            Exit::Done
+        }
+        Err(error) => failed(&error, out, false),
+    }
+}
+
+fn refused(error: &TerminalError) -> Exit {
+    complain(&format!("the PIN is unchanged: {error}"));
+    Exit::Wrong
+}
+
+async fn typed(terminal: &mut Terminal) -> Result<Option<OperatorSays>, TerminalError> {
+    let old = terminal.ask("Present PIN (empty when there is none): ", Typing::Hidden).await?;
+    let prompt = format!("New PIN, at least {PIN_LENGTH} characters: ");
+    let new = terminal.ask(&prompt, Typing::Hidden).await?;
+    if new.chars().count() < PIN_LENGTH {
+        complain(&format!("the PIN is unchanged: the new one has fewer than {PIN_LENGTH} characters"));
+        return Ok(None);
+    }
+    let again = terminal.ask("The new PIN again: ", Typing::Hidden).await?;
+    if !host::secret::same(new.as_bytes(), again.as_bytes()) {
+        complain("the PIN is unchanged: the two new ones differ");
+        return Ok(None);
+    }
+    let old = (!old.is_empty()).then(|| PinEntry::new(old));
+    Ok(Some(OperatorSays::PinSet { old, new: PinEntry::new(new) }))
+}
+
+async fn save(session: &Session, say: OperatorSays) -> Result<(), ClientError> {
+    let mut control = Control::open(&session.places).await?;
+    let ExecutorSays::PinSaved = control.ask(say).await? else { return Err(Control::surprise()) };
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{self, Paper, Screen};
+
+    #[tokio::test]
+    async fn only_a_long_pin_typed_twice_alike_is_sent() {
+        for (old, new, again, want) in [
+            ("", "12345678", "12345678", true),
+            ("87654321", "12345678", "12345678", true),
+            ("", "1234567", "1234567", false),
+            ("", "12345678", "12345679", false),
+        ] {
+            let run = tempfile::tempdir().unwrap();
+            let heard = testing::executor(run.path(), |_| Some(ExecutorSays::PinSaved));
+            let (screen, paper) = (Screen::new(), Paper::default());
+            screen.answers(&[
+                ("none): ", &format!("{old}\r")),
+                ("characters: ", &format!("{new}\r")),
+                ("again: ", &format!("{again}\r")),
+            ]);
+            let session = testing::session(run.path());
+            let exit = set_at(&session, &mut paper.out(), screen.terminal()).await;
+            assert_eq!(exit == Exit::Done, want, "{new} {again}");
+            let sent = heard.lock().unwrap().len();
+            assert_eq!(sent, usize::from(want));
+            if let Some(OperatorSays::PinSet { old: sent, .. }) = heard.lock().unwrap().first() {
+                assert_eq!(sent.is_some(), !old.is_empty());
+            }
+            assert!(!screen.text().contains("1234567"));
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What every verb needs to know: where the sockets are, which language, how wide.
+
+use crate::cli::Cli;
+use crate::client::Places;
+use protocol::shown::Language;
+use std::env;
+use std::fmt;
+use std::path::PathBuf;
+
+const DEFAULT_RUN_DIR: &str = "/run/fleetwatch";
+
+/// The settings of one command.
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// The sockets.
+    pub(crate) places: Places,
+    /// The language of cards and outcomes.
+    pub(crate) language: Language,
+    /// Columns that a card may fill.
+    pub(crate) columns: usize,
+    /// What a person types before a number to approve it.
+    pub(crate) approve_with: String,
+}
+
+/// A user that the system does not know.
+#[derive(Debug)]
+pub(crate) struct UnknownUser {
+    setting: &'static str,
+    name: String,
+}
+
+impl fmt::Display for UnknownUser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} names {:?}, which is no user of this system; give a name or a uid", self.setting, self.name)
+    }
+}
+
+impl std::error::Error for UnknownUser {}
+
+impl Session {
+    /// From the command line, then the environment.
+    ///
+    /// # Errors
+    /// [`UnknownUser`] when a daemon's user is set to nobody.
+    pub(crate) fn new(cli: &Cli) -> Result<Self, UnknownUser> {
+        let run = cli.run_dir.clone().or_else(|| env::var_os("FLEETWATCH_RUN_DIR").map(PathBuf::from));
+        let approve_with = cli.run_dir.as_ref().map_or_else(
+            || "fleetwatchctl approvals approve".to_owned(),
+            |dir| format!("fleetwatchctl --run-dir {} approvals approve", dir.display()),
+        );
+        Ok(Self {
+            places: Places {
+                run: run.unwrap_or_else(|| DEFAULT_RUN_DIR.into()),
+                executor: user("FLEETWATCH_EXECUTOR_USER")?,
+                assistant: user("FLEETWATCH_ASSISTANT_USER")?,
+            },
+            language: cli.lang.map_or_else(|| language_of(&locale()), Language::from),
+            columns: crate::render::columns(env::var("COLUMNS").ok().as_deref()),
+            approve_with,
+        })
+    }
+}
+
+fn user(setting: &'static str) -> Result<Option<u32>, UnknownUser> {
+    let Ok(name) = env::var(setting) else { return Ok(None) };
+    let uid = name.parse().ok().or_else(|| host::socket::uid_of_user(&name));
+    uid.map(Some).ok_or(UnknownUser { setting, name })
+}
+
+fn locale() -> String {
+    let set = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().filter_map(|name| env::var(name).ok());
+    set.into_iter().find(|value| !value.is_empty()).unwrap_or_default()
+}
+
+fn language_of(locale: &str) -> Language {
+    let first = locale.split(['_', '.', '@', '-']).next().unwrap_or_default();
+    if first.eq_ignore_ascii_case("es") { Language::Spanish } else { Language::English }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spanish_comes_from_a_spanish_locale_alone() {
+        for (locale, want) in [
+            ("es", Language::Spanish),
+            ("es_MX.UTF-8", Language::Spanish),
+            ("ES", Language::Spanish),
+            ("est", Language::English),
+            ("en_US.UTF-8", Language::English),
+            ("C", Language::English),
+            ("", Language::English),
+        ] {
+            assert_eq!(language_of(locale), want, "{locale}");
+        }
+    }
+}
