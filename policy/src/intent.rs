@@ -80,11 +80,12 @@ fn orders(tool: Tool, phrase: &Phrase, clause: &Clause) -> bool {
     }
     (clause.start..clause.words.len()).any(|at| {
         phrase.end(&clause.words, at).is_some_and(|end| {
-            let before = &clause.words[clause.start..at];
-            !is_blocked(&clause.words[..at], before)
+            let words = clause.words.as_slice();
+            let before = words.get(clause.start..at).unwrap_or_default();
+            !is_blocked(words.get(..at).unwrap_or_default(), before)
                 && stands_as_order(phrase, clause, before)
                 && is_requested(phrase, clause, before)
-                && !(phrase.is_bare() && is_followed_by_noun(tool, &clause.words[end..]))
+                && !(phrase.is_bare() && is_followed_by_noun(tool, words.get(end..).unwrap_or_default()))
         })
     })
 }

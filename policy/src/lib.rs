@@ -1,5 +1,7 @@
 //! Pure decisions: no I/O, no clock, no async. Text comes in, verdicts with reasons come out.
 
+#![cfg_attr(not(test), warn(clippy::as_conversions, clippy::indexing_slicing))]
+
 pub mod behaviour;
 pub mod call;
 pub mod fence;

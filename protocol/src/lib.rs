@@ -3,6 +3,8 @@
 //! Nothing in this crate names a decision: the words of the operator's socket live in `control`, so a program that
 //! depends on `protocol` alone cannot say "approve" (`seed 000, Parts`).
 
+#![cfg_attr(not(test), warn(clippy::as_conversions, clippy::indexing_slicing))]
+
 pub mod ask;
 pub mod canonical;
 pub mod frame;

@@ -29,10 +29,12 @@ pub(crate) use start::WitnessVerdict;
 
 use audit::Step;
 use host::clock::Clock;
+use nix::fcntl::{Flock, FlockArg};
 use host::secret::{Key32, random_bytes};
 use protocol::hello::AuditHead;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use spent::SpentLog;
+use std::fs::File;
 use std::path::Path;
 use zeroize::Zeroizing;
 
@@ -60,6 +62,8 @@ impl std::fmt::Debug for Keys {
 /// The open store.
 #[derive(Debug)]
 pub struct Store {
+    // Held for as long as the store is open: a second executor on the same folder stops before it touches a row.
+    _alone: Flock<File>,
     connection: Connection,
     spent: SpentLog,
     keys: Keys,
@@ -81,6 +85,7 @@ impl Store {
             )));
         }
         host::files::ensure_private_dir(folder).map_err(|e| StoreError::File(e.to_string()))?;
+        let alone = lock(folder)?;
         let path = folder.join("store.db");
         let existed = path.exists();
         // Made by us with 0600 before SQLite sees it: SQLite gives the WAL and its index the mode of the database.
@@ -92,7 +97,7 @@ impl Store {
         let store_id = store_id(&connection)?;
         let keys = Keys { store_id, audit, binding: fresh_key()?, tickets: fresh_key()? };
         let (spent, found) = SpentLog::open(&folder.join("spent.log"))?;
-        let mut store = Self { connection, spent, keys, clock: clock.clone() };
+        let mut store = Self { _alone: alone, connection, spent, keys, clock: clock.clone() };
         let started = store.settle_start(&found)?;
         Ok((store, started))
     }
@@ -132,6 +137,14 @@ impl Store {
         tx.commit()?;
         Ok(done)
     }
+}
+
+fn lock(folder: &Path) -> Result<Flock<File>, StoreError> {
+    let path = folder.join("store.lock");
+    let file = host::files::append_open(&path).map_err(|e| StoreError::File(e.to_string()))?;
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| {
+        StoreError::File(format!("{} is held: another executor uses this folder; stop it first", path.display()))
+    })
 }
 
 fn prepare(connection: &Connection, clock: &Clock) -> Result<(), StoreError> {

@@ -191,9 +191,8 @@ fn first_real_word(words: &[String]) -> usize {
 }
 
 fn is_polite(words: &[String], start: usize) -> bool {
-    let asks_you = words.windows(2).any(|pair| {
-        has(&["can", "could", "would", "will", "shall"], &pair[0])
-            && has(&["you", "we", "someone", "somebody"], &pair[1])
+    let asks_you = words.iter().zip(words.iter().skip(1)).any(|(first, second)| {
+        has(&["can", "could", "would", "will", "shall"], first) && has(&["you", "we", "someone", "somebody"], second)
     });
     let does_me = words.get(start).is_some_and(|word| word == "me" || word == "nos");
     asks_you || does_me || words.iter().any(|word| has(tables::POLITE, word))

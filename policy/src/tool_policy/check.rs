@@ -110,7 +110,7 @@ fn targets(entry: &ProposeEntry, schema: &Schema, members: &Members) -> Result<V
         })
         .collect::<Result<Vec<_>, _>>()?;
     targets.sort();
-    if targets.windows(2).any(|pair| pair[0] == pair[1]) {
+    if targets.iter().zip(targets.iter().skip(1)).any(|(one, next)| one == next) {
         return Err(bad(&format!("{name}: a target is named twice")));
     }
     Ok(targets)

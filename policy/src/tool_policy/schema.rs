@@ -397,5 +397,5 @@ pub(super) fn whole(
 /// `[a-z][a-z0-9_]{0,63}`: the shape of tool and field names.
 pub(super) fn is_name(text: &str) -> bool {
     let plain = text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
-    (1..=64).contains(&text.len()) && plain && text.as_bytes()[0].is_ascii_lowercase()
+    (1..=64).contains(&text.len()) && plain && text.starts_with(|c: char| c.is_ascii_lowercase())
 }

@@ -76,15 +76,28 @@ fn a_missing_audit_key_beside_a_store_stops_the_start() {
     let world = World::new();
     let state = world.folder.path().join("state");
     std::fs::remove_file(state.join("audit.key")).unwrap();
-    let error = Store::open(&state, &world.clock).unwrap_err().to_string();
+    let clock = world.clock.clone();
+    drop(world.store);
+    let error = Store::open(&state, &clock).unwrap_err().to_string();
     assert!(error.contains("audit.key is missing"), "{error}");
+}
+
+#[test]
+fn a_second_executor_on_the_same_folder_touches_nothing() {
+    let mut world = World::new();
+    let waiting = world.pending();
+    let error = Store::open(&world.folder.path().join("state"), &world.clock).unwrap_err().to_string();
+    assert!(error.contains("another executor"), "{error}");
+    assert_eq!(world.state(waiting), ProposalState::Pending);
 }
 
 #[test]
 fn a_newer_schema_stops_the_start() {
     let world = World::new();
     world.sql("PRAGMA user_version = 9");
-    let error = Store::open(&world.folder.path().join("state"), &world.clock).unwrap_err().to_string();
+    let state = world.folder.path().join("state");
+    drop(world.store);
+    let error = Store::open(&state, &world.clock).unwrap_err().to_string();
     assert!(error.contains("schema 9"), "{error}");
 }
 
@@ -100,7 +113,7 @@ fn every_file_of_the_store_is_0600() {
         names.push(entry.file_name().into_string().unwrap());
     }
     names.sort();
-    assert_eq!(names, ["audit.key", "spent.log", "store.db", "store.db-shm", "store.db-wal"]);
+    assert_eq!(names, ["audit.key", "spent.log", "store.db", "store.db-shm", "store.db-wal", "store.lock"]);
 }
 
 #[test]
