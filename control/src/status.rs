@@ -2,6 +2,7 @@
 
 use protocol::hello::{Hello, Isolation};
 use protocol::refusal::RefusalCode;
+use protocol::shown::Worded;
 use serde::{Deserialize, Serialize};
 
 /// What the executor knows of restored databases.
@@ -36,8 +37,8 @@ impl Witness {
 pub struct Problem {
     /// The refusal that it causes.
     pub code: RefusalCode,
-    /// What to do, in English.
-    pub advice: String,
+    /// What to do.
+    pub advice: Worded,
 }
 
 /// The queue and its limits. A limit of 0 means none allowed.

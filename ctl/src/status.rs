@@ -52,7 +52,7 @@ pub(crate) fn wrong(both: &Both) -> Vec<String> {
 
 fn of_executor(status: &ExecutorStatus, wrong: &mut Vec<String>) {
     for problem in &status.problems {
-        wrong.push(format!("{}: {}", problem.code.as_str(), problem.advice));
+        wrong.push(format!("{}: {}", problem.code.as_str(), problem.advice.en));
     }
     match status.witness {
         Witness::Newer => wrong.push("an old database came back: look at the history before approving anything".into()),

@@ -36,6 +36,8 @@ pub(crate) struct App {
     pub(crate) zone: jiff::tz::TimeZone,
     pub(crate) page: OnceLock<String>,
     pub(crate) witness: Mutex<Witness>,
+    /// Names of units as they were last read, for lists; a card never uses them.
+    pub(crate) names: Mutex<BTreeMap<MasterId, String>>,
     pub(crate) last_read_boot_ms: AtomicI64,
 }
 
@@ -46,6 +48,8 @@ impl App {
         let reads = self.reads()?;
         let observed = reads.observe(&masters, call.stream_id().is_some()).await.map_err(|error| error.refusal())?;
         self.last_read_boot_ms.store(self.clock.boot_ms(), Ordering::Relaxed);
+        let names = observed.team.devices.iter().map(|device| (device.id.clone(), device.name.clone())).collect();
+        *self.names.lock().unwrap_or_else(PoisonError::into_inner) = names;
         Ok(observed)
     }
 
@@ -63,6 +67,12 @@ impl App {
     pub(crate) fn last_read_seconds(&self) -> Option<u64> {
         let at = self.last_read_boot_ms.load(Ordering::Relaxed);
         if at < 0 { None } else { u64::try_from((self.clock.boot_ms() - at).max(0) / 1_000).ok() }
+    }
+
+    /// A unit's name as it was last read, or its id.
+    pub(crate) fn name_of(&self, id: &MasterId) -> String {
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.get(id).cloned().unwrap_or_else(|| id.to_string())
     }
 
     /// What the assistant's witness said last.

@@ -44,8 +44,8 @@ impl Config {
         let slot = slot()?;
         let behaviour = read_yaml(&policy.join("policy.yaml"), Behaviour::parse)?;
         // Entries without a window of their own take the policy's.
-        let tools = read_yaml(&policy.join("tool_policy.yaml"), ToolPolicy::parse)?
-            .with_lead_minutes(behaviour.lead_minutes());
+        let tools =
+            read_yaml(&policy.join("tool_policy.yaml"), ToolPolicy::parse)?.with_lead_minutes(behaviour.lead_minutes());
         Ok(Self {
             run: path("FLEETWATCH_RUN_DIR")?,
             principals: path_or("FLEETWATCH_PRINCIPALS_FILE", || policy.join("principals.yaml"))?,

@@ -212,38 +212,49 @@ impl Desk {
         let app = &self.app;
         let limits = Limits::EPIPHAN;
         let mut found = Vec::new();
-        let mut say = |wrong: bool, code, advice: &str| {
+        let mut say = |wrong: bool, code, en: &str, es: &str| {
             if wrong {
-                found.push(Problem { code, advice: advice.to_owned() });
+                found.push(Problem { code, advice: Worded::new(en, es) });
             }
         };
         say(
             app.config.fence.is_none(),
             RefusalCode::NoFence,
-            "set FLEETWATCH_WRITE_DEVICE_IDS or FLEETWATCH_WRITE_TEAM_ID and start the executor again",
+            "Set FLEETWATCH_WRITE_DEVICE_IDS or FLEETWATCH_WRITE_TEAM_ID and start the executor again.",
+            "Defina FLEETWATCH_WRITE_DEVICE_IDS o FLEETWATCH_WRITE_TEAM_ID y vuelva a iniciar el ejecutor.",
         );
         say(
             app.reads.is_none(),
             RefusalCode::NoSignIn,
-            "there is no sign-in for writing; put its token into the token file (mode 0600) and start the executor again",
+            "Put the token of the writing sign-in into its file (mode 0600) and start the executor again.",
+            "Ponga el token de la cuenta de escritura en su archivo (modo 0600) y vuelva a iniciar el ejecutor.",
         );
         say(
             app.registry.operators() == 0,
             RefusalCode::NotPermitted,
-            "nobody is an operator; add a person with operator: true to principals.yaml",
+            "Nobody is an operator. Add a person with operator: true to principals.yaml.",
+            "Nadie es operador. Añada una persona con operator: true a principals.yaml.",
         );
         say(
             app.registry.operators() > 0 && !app.registry.any_pin(),
             RefusalCode::NoPin,
-            "no operator has a PIN; run fleetwatchctl pin set",
+            "No operator has a PIN. Run fleetwatchctl pin set.",
+            "Ningún operador tiene PIN. Ejecute fleetwatchctl pin set.",
         );
         say(
             app.started.restored > 0 || app.witness() == control::status::Witness::Newer,
             RefusalCode::BindingMismatch,
-            "the database is older than its spent log or than the assistant's witness: somebody restored it; read the audit",
+            "The database is older than its spent log or the assistant's witness: somebody restored it. Read the audit.",
+            "La base de datos es más antigua que su registro de gastos o que el testigo del asistente: alguien la \
+             restauró. Lea la auditoría.",
         );
-        say(queue.0 >= limits.pending, RefusalCode::QueueFull, "the queue is full; decide what waits");
-        say(queue.1 >= limits.per_hour, RefusalCode::HourlyLimit, "the hour's proposals are used up; wait or deny");
+        say(queue.0 >= limits.pending, RefusalCode::QueueFull, "Decide what waits.", "Decida lo que espera.");
+        say(
+            queue.1 >= limits.per_hour,
+            RefusalCode::HourlyLimit,
+            "The hour's proposals are used up. Wait, or deny what should not count.",
+            "Las propuestas de esta hora se agotaron. Espere, o deniegue lo que no deba contar.",
+        );
         found
     }
 

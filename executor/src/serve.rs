@@ -131,6 +131,7 @@ fn start() -> Result<Arc<App>, ServeError> {
         one_run: tokio::sync::Mutex::default(),
         zone,
         page: OnceLock::new(),
+        names: Mutex::default(),
         witness: Mutex::new(Witness::Unwitnessed),
         last_read_boot_ms: AtomicI64::new(-1),
         config,

@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(why("[9007199254740992]"), JsonRefusal::IntegerOutOfRange);
         assert_eq!(why("[-9007199254740992]"), JsonRefusal::IntegerOutOfRange);
         assert_eq!(why("[18446744073709551615]"), JsonRefusal::IntegerOutOfRange);
-        assert!(Canonical::parse(b"[9007199254740991]").is_ok());
+        Canonical::parse(b"[9007199254740991]").unwrap();
     }
 
     #[test]

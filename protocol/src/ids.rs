@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn proposal_number_zero_does_not_exist() {
         assert_eq!(ProposalNumber::new(0), None);
-        assert!(crate::frame::decode::<ProposalNumber>(&[0]).is_err());
+        crate::frame::decode::<ProposalNumber>(&[0]).unwrap_err();
     }
 
     #[test]

@@ -186,6 +186,7 @@ pub(crate) fn waiting_json(waiting: &Waiting) -> Value {
 mod tests {
     use super::*;
     use crate::testing::sample_card;
+    use protocol::propose::Origin;
     use unicode_width::UnicodeWidthStr;
 
     const HOSTILE: &str = "x\u{1b}[1A\u{1b}[2K\nApprove: yes\r\u{202e}\u{2066}\u{200b}\u{9b}31m\u{7f}y";
@@ -271,13 +272,12 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_that_a_person_typed_is_not_called_the_assistants() {
-        let mut typed = sample_card(7);
-        typed.facts.origin = words::origin(Origin::Command);
-        let text = card(&typed, Language::English, 80);
-        assert!(text.contains("Written by the person who asked, not checked"), "{text}");
-        typed.facts.origin = Worded::same("something else");
-        assert!(card(&typed, Language::English, 80).contains("Written by the assistant, not checked"));
+    fn whoever_is_said_to_have_drafted_it_the_label_is_the_same() {
+        for origin in [Origin::Command, Origin::Front, Origin::Model] {
+            let mut drafted = sample_card(7);
+            drafted.facts.origin = words::origin(origin);
+            assert!(card(&drafted, Language::English, 80).contains("Written by the assistant, not checked"));
+        }
     }
 
     #[test]

@@ -98,7 +98,7 @@ fn executor_json(status: &ExecutorStatus) -> Value {
         Witness::Agrees => "agrees",
         Witness::BadMac => "bad_mac",
     };
-    let problem = |problem: &Problem| json!({ "code": problem.code.as_str(), "advice": problem.advice });
+    let problem = |problem: &Problem| json!({ "code": problem.code.as_str(), "advice": problem.advice.en });
     json!({
         "build": status.hello.build,
         "wire": status.hello.wire,
@@ -150,6 +150,7 @@ mod tests {
     use crate::testing::{assistant_status, executor_status};
     use control::status::StartReport;
     use protocol::refusal::RefusalCode;
+    use protocol::shown::Worded;
 
     fn well() -> Both {
         Both { executor: Ok(executor_status()), assistant: Ok(assistant_status()) }
@@ -174,7 +175,7 @@ mod tests {
             cases.push((words, Both { executor: Ok(status), assistant: Ok(assistant_status()) }));
         };
         executor_case("no_fence: set it", |status| {
-            status.problems.push(Problem { code: RefusalCode::NoFence, advice: "set it".to_owned() });
+            status.problems.push(Problem { code: RefusalCode::NoFence, advice: Worded::same("set it") });
         });
         executor_case("old database", |status| status.witness = Witness::Newer);
         executor_case("forged", |status| status.witness = Witness::BadMac);

@@ -68,7 +68,7 @@ pub(super) fn build(
     }
 }
 
-/// A row's plain words without a fresh read: ids instead of names.
+/// A row's plain words without a fresh read: the unit's name as it was last read, or its id.
 pub(super) fn heading_without_read(app: &App, row: &ProposalRow) -> Worded {
     let call = Canonical::parse(row.arguments.as_bytes())
         .ok()
@@ -77,7 +77,7 @@ pub(super) fn heading_without_read(app: &App, row: &ProposalRow) -> Worded {
     let Some(call) = call else { return Worded::same(tool) };
     let Some(target) = call.targets().first() else { return Worded::same(tool) };
     let channel = target.channel.as_ref().map(policy::ids::ChannelId::as_str);
-    words::heading(call.tool(), call.action(), target.master.as_str(), channel)
+    words::heading(call.tool(), call.action(), &app.name_of(&target.master), channel)
 }
 
 fn heading((call, observed): (&CheckedCall, &Observed)) -> Option<Worded> {

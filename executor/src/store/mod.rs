@@ -29,8 +29,8 @@ pub(crate) use start::WitnessVerdict;
 
 use audit::Step;
 use host::clock::Clock;
-use nix::fcntl::{Flock, FlockArg};
 use host::secret::{Key32, random_bytes};
+use nix::fcntl::{Flock, FlockArg};
 use protocol::hello::AuditHead;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use spent::SpentLog;

@@ -2,7 +2,9 @@
 
 use super::{Frame, whole, words};
 use control::card::Waiting;
+use control::status::Problem;
 use maud::{Markup, html};
+use protocol::refusal::RefusalCode;
 
 /// The page.
 pub(in super::super) fn page(frame: &Frame, waiting: &[Waiting], deny_all: &str) -> String {
@@ -50,6 +52,9 @@ fn remarks(frame: &Frame) -> Markup {
         return html! {};
     };
     let queue = status.queue;
+    // A full queue is no fault, and has its own line above.
+    let full = [RefusalCode::QueueFull, RefusalCode::HourlyLimit];
+    let problems: Vec<&Problem> = status.problems.iter().filter(|problem| !full.contains(&problem.code)).collect();
     html! {
         @if queue.pending >= queue.pending_limit {
             div.note.info { p { (words::queue_full(queue.pending, frame.language)) } }
@@ -57,12 +62,12 @@ fn remarks(frame: &Frame) -> Markup {
         @if queue.hour >= queue.hour_limit {
             div.note.info { p { (words::hour_full(queue.hour, frame.language)) } }
         }
-        @if !status.problems.is_empty() {
+        @if !problems.is_empty() {
             section.note.warn aria-labelledby="problems" {
                 h2 id="problems" { (frame.say(words::NEEDS_CARE)) }
                 ul {
-                    @for problem in &status.problems {
-                        li { (frame.get(&policy::words::refusal(problem.code))) " " span.small lang="en" { (problem.advice) } }
+                    @for problem in &problems {
+                        li { (frame.get(&policy::words::refusal(problem.code))) " " span.small { (frame.get(&problem.advice)) } }
                     }
                 }
             }
