@@ -90,7 +90,7 @@ impl Canonical {
         let value = Strict { why: &why, depth: 0 }
             .deserialize(&mut reader)
             .and_then(|value| reader.end().map(|()| value))
-            .map_err(|error| place(&why, &error))?;
+            .map_err(|error| place(&why, &error, bytes))?;
         Self::render(value)
     }
 
@@ -99,14 +99,17 @@ impl Canonical {
     /// # Errors
     /// [`JsonError`] when the value breaks a rule; the place is then in its own JSON text.
     pub fn from_value(value: &Value) -> Result<Self, JsonError> {
-        let text = serde_json::to_vec(value)
-            .map_err(|_| JsonError { why: JsonRefusal::NotJson, line: 1, column: 1 })?;
+        let text =
+            serde_json::to_vec(value).map_err(|_| JsonError { why: JsonRefusal::NotJson, line: 1, column: 1 })?;
         Self::parse(&text)
     }
 
     fn render(value: Value) -> Result<Self, JsonError> {
-        let text = serde_json_canonicalizer::to_string(&value)
-            .map_err(|_| JsonError { why: JsonRefusal::NotJson, line: 1, column: 1 })?;
+        let text = serde_json_canonicalizer::to_string(&value).map_err(|_| JsonError {
+            why: JsonRefusal::NotJson,
+            line: 1,
+            column: 1,
+        })?;
         Ok(Self { text, value })
     }
 
@@ -123,10 +126,30 @@ impl Canonical {
     }
 }
 
-fn place(why: &Cell<Option<JsonRefusal>>, error: &serde_json::Error) -> JsonError {
+fn place(why: &Cell<Option<JsonRefusal>>, error: &serde_json::Error, bytes: &[u8]) -> JsonError {
     let depth = error.to_string().starts_with("recursion limit");
-    let found = why.get().unwrap_or(if depth { JsonRefusal::TooDeep } else { JsonRefusal::NotJson });
-    JsonError { why: found, line: error.line().max(1), column: error.column().max(1) }
+    let (line, column) = (error.line().max(1), error.column().max(1));
+    let found = match why.get() {
+        // The parser hands an integer beyond 64 bits over as a float; the text says what it was.
+        Some(JsonRefusal::NumberNotInteger) if is_plain_integer(bytes, line, column) => JsonRefusal::IntegerOutOfRange,
+        Some(found) => found,
+        None if depth => JsonRefusal::TooDeep,
+        None => JsonRefusal::NotJson,
+    };
+    JsonError { why: found, line, column }
+}
+
+/// Whether the number that ends at this place is digits only, and not the negative zero.
+fn is_plain_integer(bytes: &[u8], line: usize, column: usize) -> bool {
+    let text = bytes.split(|b| *b == b'\n').nth(line - 1).and_then(|line| line.get(..column)).unwrap_or_default();
+    let is_number = |b: &u8| b.is_ascii_digit() || b"+-.eE".contains(b);
+    // The parser may stop on the number's last character or on the one behind it.
+    let ends = text.iter().rposition(|b| is_number(b)).map_or(0, |at| at + 1);
+    let number = text.get(..ends).unwrap_or_default();
+    let starts = number.iter().rposition(|b| !is_number(b)).map_or(0, |at| at + 1);
+    let number = number.get(starts..).unwrap_or_default();
+    let digits = number.strip_prefix(b"-").unwrap_or(number);
+    digits.len() > 1 && digits.iter().all(u8::is_ascii_digit)
 }
 
 #[cfg(test)]
@@ -156,7 +179,15 @@ mod tests {
         assert_eq!(why("[-0]"), JsonRefusal::NumberNotInteger);
         assert_eq!(why("[9007199254740992]"), JsonRefusal::IntegerOutOfRange);
         assert_eq!(why("[-9007199254740992]"), JsonRefusal::IntegerOutOfRange);
-        assert_eq!(why("[18446744073709551615]"), JsonRefusal::IntegerOutOfRange);
+        for far in [
+            "[18446744073709551615]",
+            "[123123123123123123123123]",
+            "{\"a\":-99999999999999999999 }",
+            "1234567890123456789012",
+        ] {
+            assert_eq!(why(far), JsonRefusal::IntegerOutOfRange, "{far}");
+        }
+        assert_eq!(why("[1234567890123456789012.5]"), JsonRefusal::NumberNotInteger);
         Canonical::parse(b"[9007199254740991]").unwrap();
     }
 
@@ -169,7 +200,8 @@ mod tests {
 
     #[test]
     fn eight_look_alikes_have_eight_bindings_or_a_refusal() {
-        let texts = [r#"{"v":1}"#, r#"{"v":"1"}"#, r#"{"v":true}"#, r#"{"v":null}"#, "{}", r#"{"v":[]}"#, r#"{"v":{}}"#];
+        let texts =
+            [r#"{"v":1}"#, r#"{"v":"1"}"#, r#"{"v":true}"#, r#"{"v":null}"#, "{}", r#"{"v":[]}"#, r#"{"v":{}}"#];
         let mut forms: Vec<_> = texts.iter().map(|t| Canonical::parse(t.as_bytes()).unwrap().text).collect();
         forms.sort();
         forms.dedup();

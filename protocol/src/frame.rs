@@ -42,7 +42,8 @@ const MAX_DECODED: usize = 16 * MAX_FRAME;
 /// # Errors
 /// [`FrameError::TooLarge`] when the message does not fit a frame.
 pub fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, FrameError> {
-    let bytes = bincode::serde::encode_to_vec(message, bincode::config::standard()).map_err(|_| FrameError::TooLarge)?;
+    let bytes =
+        bincode::serde::encode_to_vec(message, bincode::config::standard()).map_err(|_| FrameError::TooLarge)?;
     if bytes.len() > MAX_FRAME {
         return Err(FrameError::TooLarge);
     }

@@ -23,15 +23,8 @@ pub enum GateId {
 
 impl GateId {
     /// All gates in order.
-    pub const ALL: [Self; 7] = [
-        Self::Schema,
-        Self::DeviceResolve,
-        Self::Capability,
-        Self::Freshness,
-        Self::Policy,
-        Self::DryRun,
-        Self::Exec,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Schema, Self::DeviceResolve, Self::Capability, Self::Freshness, Self::Policy, Self::DryRun, Self::Exec];
 
     /// The gate's stable name.
     #[must_use]

@@ -157,9 +157,32 @@ mod tests {
     #[test]
     fn hidden_and_reordering_characters_are_written_out() {
         for c in [
-            '\0', '\u{1b}', '\n', '\t', '\r', '\u{7f}', '\u{9b}', '\u{a0}', '\u{ad}', '\u{61c}', '\u{200b}',
-            '\u{200e}', '\u{202e}', '\u{2028}', '\u{2066}', '\u{2069}', '\u{3000}', '\u{3164}', '\u{fe0f}',
-            '\u{feff}', '\u{e0041}', '\u{e000}', '\u{10ffff}', '\u{2800}', '\u{34f}', '\\',
+            '\0',
+            '\u{1b}',
+            '\n',
+            '\t',
+            '\r',
+            '\u{7f}',
+            '\u{9b}',
+            '\u{a0}',
+            '\u{ad}',
+            '\u{61c}',
+            '\u{200b}',
+            '\u{200e}',
+            '\u{202e}',
+            '\u{2028}',
+            '\u{2066}',
+            '\u{2069}',
+            '\u{3000}',
+            '\u{3164}',
+            '\u{fe0f}',
+            '\u{feff}',
+            '\u{e0041}',
+            '\u{e000}',
+            '\u{10ffff}',
+            '\u{2800}',
+            '\u{34f}',
+            '\\',
         ] {
             let text = Shown::whole(&format!("a{c}b"));
             assert_eq!(text.as_str(), format!("a\\u{{{:x}}}b", u32::from(c)));

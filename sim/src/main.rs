@@ -12,32 +12,22 @@ mod help;
 mod log;
 mod mcp;
 mod model;
+mod run;
 mod shapes;
 mod tools;
 mod web;
 mod world;
 
-use std::error::Error;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::Parser;
-use serde_json::json;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::oneshot;
 
-use crate::config::{Config, Tokens};
-use crate::faults::Faults;
-use crate::fleet::rooms;
-use crate::front::Front;
-use crate::log::CallLog;
-use crate::model::Stand;
-use crate::world::World;
+use crate::config::Config;
 
 fn main() -> ExitCode {
     let config = Config::parse();
-    match start(&config) {
+    match run::start(&config) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Nobody is left to tell if standard error is gone too.
@@ -45,71 +35,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-fn start(config: &Config) -> Result<(), Box<dyn Error>> {
-    let world = Arc::new(build(config)?);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(run(config, world))?;
-    // Connections that still stall must not keep the process.
-    runtime.shutdown_background();
-    Ok(())
-}
-
-fn build(config: &Config) -> Result<World, Box<dyn Error>> {
-    let rooms = usize::try_from(config.rooms)?;
-    let sandbox = usize::try_from(config.sandbox_rooms.unwrap_or(config.rooms))?;
-    Ok(World::new(
-        Tokens::read(config)?,
-        rooms::fleet(rooms, sandbox, clock::now_ms()),
-        CallLog::open(config.log.as_deref())?,
-        Faults::new(config.fault, config.fault_once),
-    ))
-}
-
-async fn run(config: &Config, world: Arc<World>) -> io::Result<()> {
-    let (fleet, fleet_port) = web::open(config.port).await?;
-    let (model, model_port) = web::open(config.model_port).await?;
-    let front = Front::new(Arc::clone(&world));
-    let stand = Stand::new(world);
-    tokio::spawn(web::serve(fleet, move |request| front.clone().answer(request)));
-    tokio::spawn(web::serve(model, move |request| stand.clone().answer(request)));
-    announce(fleet_port, model_port)?;
-    stop_requested(config.stop_with_stdin).await
-}
-
-/// The one line of standard output: where to connect.
-fn announce(fleet: u16, model: u16) -> io::Result<()> {
-    let line = json!({
-        "mcp": format!("http://127.0.0.1:{fleet}/mcp"),
-        "model": format!("http://127.0.0.1:{model}"),
-        "pid": std::process::id(),
-    });
-    let mut out = io::stdout().lock();
-    writeln!(out, "{line}")?;
-    out.flush()
-}
-
-async fn stop_requested(with_stdin: bool) -> io::Result<()> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let (ended, end) = oneshot::channel();
-    if with_stdin {
-        std::thread::spawn(move || {
-            let mut sink = [0_u8; 256];
-            while matches!(io::stdin().lock().read(&mut sink), Ok(count) if count > 0) {}
-            let _ = ended.send(());
-        });
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = end => {}
-        }
-    } else {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-    }
-    Ok(())
 }

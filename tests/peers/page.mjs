@@ -1,0 +1,276 @@
+// The approval page in a real browser, as a person uses it. What was seen goes to standard output as one JSON object;
+// the Rust suite judges it. Anything that does not go as a person would expect ends this with an error.
+//
+// Usage: node page.mjs NODE_FOLDER STORY; one line of JSON on standard input says where to go:
+// {"page", "secret", "pin", "numbers", "room", "shots"}.
+
+import { createRequire } from "node:module";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const [nodeFolder, story] = process.argv.slice(2);
+const require = createRequire(join(nodeFolder, "page.mjs"));
+const { chromium } = require("playwright-core");
+const axe = require("axe-core").source;
+const { page: home, secret, pin, numbers, room, shots } = JSON.parse(readFileSync(0, "utf8"));
+
+// A little more than a card must have been on screen.
+const READING = 2100;
+const WIDTHS = [360, 768, 1280];
+const SCHEMES = ["light", "dark"];
+
+const seen = { pages: {}, origins: [], complaints: [] };
+
+function watch(page) {
+  page.on("request", (request) => {
+    const origin = new URL(request.url()).origin;
+    if (!seen.origins.includes(origin)) seen.origins.push(origin);
+  });
+  page.on("console", (message) => {
+    // An answer that is no 200 is a line in the console; the stories ask for some of those.
+    if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) {
+      seen.complaints.push(message.text());
+    }
+  });
+  page.on("pageerror", (error) => seen.complaints.push(String(error)));
+}
+
+const focused = (page) =>
+  page.evaluate(() => {
+    const element = document.activeElement;
+    return element === document.body ? "" : element.id || element.textContent.trim();
+  });
+
+// What has the focus when a page has come up: the browser gives it when it draws the page, a little after loading it.
+async function focusedFirst(page) {
+  const given = () => document.activeElement !== document.body;
+  await page.waitForFunction(given, null, { timeout: 5000 }).catch(() => {});
+  return focused(page);
+}
+
+// Whether the element is in view, and whether a click on its middle would reach it.
+const inView = (page, selector) =>
+  page.evaluate((wanted) => {
+    const element = document.querySelector(wanted);
+    if (!element) return null;
+    const box = element.getBoundingClientRect();
+    const whole = box.top >= 0 && box.left >= 0 && box.bottom <= innerHeight && box.right <= innerWidth;
+    const top = document.elementFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2);
+    return whole && (top === element || element.contains(top));
+  }, selector);
+
+async function violations(page) {
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  return found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(" ")).join(", ")}`);
+}
+
+// The whole page on a screen as high as it is: a bar that sticks to the screen's edge is then where it belongs.
+async function picture(page, name, width) {
+  const height = await page.evaluate(() => document.documentElement.scrollHeight);
+  await page.setViewportSize({ width, height });
+  await page.screenshot({ path: join(shots, `${name}.png`) });
+}
+
+// One page at every width in both schemes: pictures, what overflows, what axe finds.
+async function look(page, name, withAxe = true) {
+  const found = { title: await page.title(), wide: [], axe: [], denyHidden: [] };
+  for (const colorScheme of SCHEMES) {
+    await page.emulateMedia({ colorScheme });
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.evaluate(() => scrollTo(0, 0));
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      if (over > 0) found.wide.push(`${width}: ${over}`);
+      if ((await inView(page, ".denybar button.deny")) === false) found.denyHidden.push(`${width} ${colorScheme}`);
+      await picture(page, `${name}-${width}-${colorScheme}`, width);
+    }
+    if (withAxe) found.axe.push(...(await violations(page)));
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: 360, height: 640 });
+  await page.evaluate(() => scrollTo(0, 0));
+  await page.screenshot({ path: join(shots, `${name}-phone.png`) });
+  await page.setViewportSize({ width: 1280, height: 800 });
+  seen.pages[name] = found;
+}
+
+// The small screen is where a bar that stays in view could cover what a person wants to press.
+async function reachable(page, selector) {
+  await page.setViewportSize({ width: 360, height: 640 });
+  const element = page.locator(selector);
+  await element.scrollIntoViewIfNeeded();
+  const there = await inView(page, selector);
+  const denyToo = await inView(page, ".denybar button.deny");
+  await page.setViewportSize({ width: 1280, height: 800 });
+  return { there, denyToo };
+}
+
+async function logIn(page) {
+  await page.locator("#secret").fill(secret);
+  await page.locator("#pin").fill(pin);
+  await page.locator("button.main").click();
+}
+
+async function outcome(page) {
+  await page.waitForURL(/\/outcome\/\d+$/);
+  return {
+    verdict: (await page.locator(".verdict").textContent()).trim(),
+    facts: (await page.locator("table.facts").first().innerText()).trim(),
+  };
+}
+
+async function withScript(browser) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-US" });
+  const page = await context.newPage();
+  watch(page);
+
+  await page.goto(home);
+  seen.login = { focus: await focusedFirst(page) };
+  await look(page, "login");
+  await logIn(page);
+  await page.waitForURL(home);
+  const cookies = await context.cookies();
+  seen.cookies = cookies.map(({ httpOnly, sameSite, value }) => ({ httpOnly, sameSite, length: value.length }));
+  seen.cookieInScript = await page.evaluate(() => document.cookie);
+  seen.queue = { entries: await page.locator("ol.queue a").allInnerTexts() };
+  await look(page, "queue");
+
+  // A yes that comes before anybody can have read.
+  await page.locator(`ol.queue a[href="/card/${numbers.start}"]`).click();
+  await page.waitForURL(`${home}card/${numbers.start}`);
+  const focus = await focusedFirst(page);
+  await page.locator("button.yes").click();
+  await page.locator("[role=alert]").waitFor();
+  seen.tooSoon = { alert: (await page.locator("[role=alert]").innerText()).trim(), focus: await focusedFirst(page) };
+  await look(page, "card-again", false);
+
+  await page.goto(`${home}card/${numbers.start}`);
+  await focusedFirst(page);
+  const tabs = [];
+  for (let presses = 0; presses < 3; presses += 1) {
+    await page.keyboard.press("Tab");
+    tabs.push(await focused(page));
+  }
+  await page.locator("button.deny").focus();
+  seen.card = {
+    focus,
+    tabs,
+    heading: (await page.locator("h1").innerText()).trim(),
+    text: await page.locator("main").innerText(),
+    foot: await page.locator("footer").innerText(),
+    buttons: await page.locator("main button").allInnerTexts(),
+    approve: await reachable(page, "button.yes"),
+  };
+  await look(page, "card");
+  await page.waitForTimeout(READING);
+  await page.locator("button.yes").click();
+  seen.outcome = await outcome(page);
+  await look(page, "outcome");
+  await page.goBack();
+  await page.waitForLoadState();
+  seen.back = { path: new URL(page.url()).pathname, buttons: await page.locator("main button").count() };
+
+  // A disruptive change takes a second page, where the room is typed.
+  await page.goto(`${home}card/${numbers.reboot}`);
+  seen.disruptive = { focus: await focusedFirst(page), buttons: await page.locator("main button").allInnerTexts() };
+  await look(page, "card-disruptive");
+  await page.waitForTimeout(READING);
+  await page.locator("button.yes").click();
+  await page.locator("#confirm").waitFor();
+  seen.confirm = {
+    focus: await focusedFirst(page),
+    heading: (await page.locator("h1").innerText()).trim(),
+    approve: await reachable(page, "button.yes"),
+  };
+  await look(page, "confirm");
+  await page.locator("#confirm").fill("another room");
+  await page.locator("button.yes").click();
+  await page.locator("[role=alert]").waitFor();
+  seen.confirm.alert = (await page.locator("[role=alert]").innerText()).trim();
+  await look(page, "confirm-again");
+  await page.locator("#confirm").fill(room);
+  await page.locator("button.yes").click();
+  seen.rebooted = await outcome(page);
+
+  await page.goto(`${home}history`);
+  seen.history = { rows: await page.locator("table.list tbody tr").allInnerTexts() };
+  await look(page, "history");
+
+  await page.locator("form.out button").click();
+  await page.locator("#secret").waitFor();
+  seen.out = { cookies: (await context.cookies()).length };
+}
+
+// The same without script, in Spanish, and by keyboard alone where it counts.
+async function withoutScript(browser) {
+  const context = await browser.newContext({
+    javaScriptEnabled: false,
+    locale: "es-ES",
+    viewport: { width: 360, height: 640 },
+  });
+  const page = await context.newPage();
+  watch(page);
+  await page.goto(`${home}card/${numbers.start}`);
+  await logIn(page);
+  // Who came for a card lands on it.
+  await page.waitForURL(`${home}card/${numbers.start}`);
+  seen.card = {
+    focus: await page.locator("button:focus").innerText(),
+    text: await page.locator("main").innerText(),
+    lang: await page.locator("html").getAttribute("lang"),
+  };
+  await picture(page, "es-card-360", 360);
+  await page.setViewportSize({ width: 360, height: 640 });
+  await page.waitForTimeout(READING);
+  await page.locator("button.yes").click();
+  seen.outcome = await outcome(page);
+  await picture(page, "es-outcome-360", 360);
+  await page.setViewportSize({ width: 360, height: 640 });
+
+  // Enter on a card that was just opened is a no.
+  await page.goto(`${home}card/${numbers.deny}`);
+  await page.locator("button.deny:focus").waitFor();
+  await page.keyboard.press("Enter");
+  seen.denied = await outcome(page);
+
+  // Impatience is one yes.
+  await page.goto(`${home}card/${numbers.twice}`);
+  await page.waitForTimeout(READING);
+  await page.locator("button.yes").dblclick({ noWaitAfter: true });
+  await page.waitForTimeout(1500);
+  await page.goto(`${home}outcome/${numbers.twice}`);
+  seen.twice = await outcome(page);
+  await page.goto(`${home}history`);
+  await picture(page, "es-history-360", 360);
+}
+
+const STORIES = { "with-script": withScript, "without-script": withoutScript };
+
+mkdirSync(shots, { recursive: true });
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM,
+  args: [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--no-proxy-server",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+  ],
+});
+try {
+  await STORIES[story](browser);
+} catch (error) {
+  const [page] = browser.contexts().flatMap((context) => context.pages());
+  if (page) {
+    console.error(`at ${page.url()}`);
+    await page.screenshot({ path: join(shots, `failed-${story}.png`) }).catch(() => {});
+  }
+  throw error;
+} finally {
+  await browser.close();
+}
+process.stdout.write(`${JSON.stringify(seen)}\n`);

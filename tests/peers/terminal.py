@@ -1,0 +1,59 @@
+"""A terminal for a test: runs a program on a pseudo terminal of its own and carries bytes both ways.
+
+Usage: terminal.py PROGRAM [ARGUMENT...]. The first line of its output is "pid N", the program's process; everything
+after it is what the program shows. What comes on standard input is typed, so a byte 3 is Ctrl-C. When standard input
+ends, the terminal goes away as if its window were closed. Ends with the program's own exit code, or 128 and the signal.
+"""
+
+import errno
+import fcntl
+import os
+import pty
+import select
+import struct
+import sys
+import termios
+
+ROWS, COLUMNS = 50, 100
+
+
+def run(program: list[str]) -> int:
+    """Runs the program to its end and gives its exit code."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        try:
+            os.execv(program[0], program)
+        finally:
+            os._exit(127)
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+    os.write(1, b"pid %d\n" % pid)
+    carry(terminal)
+    os.close(terminal)
+    _, status = os.waitpid(pid, 0)
+    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def carry(terminal: int) -> None:
+    """Carries bytes until the program or standard input ends."""
+    while True:
+        ready, _, _ = select.select([0, terminal], [], [])
+        if terminal in ready:
+            try:
+                shown = os.read(terminal, 65536)
+            except OSError as error:
+                # Linux says so when the last process with the terminal open is gone.
+                if error.errno != errno.EIO:
+                    raise
+                return
+            if not shown:
+                return
+            os.write(1, shown)
+        if 0 in ready:
+            typed = os.read(0, 65536)
+            if not typed:
+                return
+            os.write(terminal, typed)
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))
