@@ -5,7 +5,7 @@ use crate::card::{Card, HistoryRow, Waiting};
 use crate::pin::PinEntry;
 use crate::status::ExecutorStatus;
 use protocol::hello::Hello;
-use protocol::ids::ProposalNumber;
+use protocol::ids::{Label, ProposalNumber};
 use protocol::propose::News;
 use protocol::refusal::Refusal;
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,13 @@ pub struct Approve {
 /// One word of the operator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OperatorSays {
+    /// Lifts the pause of an agent that was denied too often.
+    AgentResume {
+        /// Its label, as `status` shows it.
+        agent: Label,
+        /// The operator's PIN.
+        pin: PinEntry,
+    },
     /// Yes to one card.
     Approve(Approve),
     /// Walk the audit chain and say whether it holds.
@@ -40,6 +47,8 @@ pub enum OperatorSays {
     },
     /// No to everything that waits.
     DenyAll,
+    /// No to everything, and nothing is taken in or run until it is thawed, not even after a restart. Needs no PIN.
+    Freeze,
     /// First on every connection.
     Hello(Hello),
     /// The newest proposals that ended or still live, newest first.
@@ -63,6 +72,11 @@ pub enum OperatorSays {
     },
     /// How is the executor?
     Status,
+    /// Ends a freeze.
+    Thaw {
+        /// The operator's PIN.
+        pin: PinEntry,
+    },
 }
 
 /// What the audit looks like.
@@ -80,6 +94,8 @@ pub struct AuditReport {
 /// One word of the executor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExecutorSays {
+    /// The agent may propose again.
+    AgentResumed,
     /// The audit.
     Audit(AuditReport),
     /// The card.
@@ -91,6 +107,11 @@ pub enum ExecutorSays {
     },
     /// What became of the decided proposal. After an approval this is sent when the run has ended.
     Ended(News),
+    /// Everything is frozen.
+    Frozen {
+        /// What was denied or revoked by it.
+        numbers: Vec<ProposalNumber>,
+    },
     /// Answer to the hello.
     Hello(Hello),
     /// The history.
@@ -101,6 +122,8 @@ pub enum ExecutorSays {
     Refused(Refusal),
     /// How the executor is.
     Status(Box<ExecutorStatus>),
+    /// The freeze is over.
+    Thawed,
     /// The queue, oldest first.
     Waiting(Vec<Waiting>),
 }

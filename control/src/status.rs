@@ -91,6 +91,8 @@ pub struct ExecutorStatus {
     pub dry_run: bool,
     /// Whether everything is frozen.
     pub frozen: bool,
+    /// Agents that too many denials paused.
+    pub paused_agents: Vec<String>,
     /// The queue.
     pub queue: QueueStatus,
     /// Seconds since the last good read through the writing sign-in.

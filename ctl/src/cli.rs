@@ -2,7 +2,7 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use protocol::ids::ProposalNumber;
+use protocol::ids::{Label, ProposalNumber};
 use protocol::shown::Language;
 use std::path::PathBuf;
 
@@ -73,6 +73,14 @@ pub(crate) enum Verb {
     },
     /// Propose a change yourself; a person still has to approve it
     Propose(ProposeArgs),
+    /// Deny everything, and take in or run nothing until `thaw`, not even after a restart; needs no PIN
+    Freeze {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// End a freeze; asks for the PIN on the terminal
+    Thaw,
     /// Look at what waits, and decide
     Approvals {
         /// What to do with it.
@@ -153,6 +161,12 @@ pub(crate) enum ApprovalsVerb {
         #[arg(long)]
         json: bool,
     },
+    /// Let an agent propose again that too many denials paused; asks for the PIN on the terminal
+    ResumeAgent {
+        /// Its label, as `status` shows it
+        #[arg(value_parser = label)]
+        agent: Label,
+    },
     /// Deny everything that waits; needs no PIN
     DenyAll {
         /// Print JSON
@@ -212,6 +226,10 @@ const FAULTS: [&str; 8] = [
     "redirects-307",
     "input-required",
 ];
+
+fn label(text: &str) -> Result<Label, String> {
+    Label::new(text).ok_or_else(|| "a label is 1 to 64 characters of A-Za-z0-9_.:-".to_owned())
+}
 
 fn number(text: &str) -> Result<ProposalNumber, String> {
     let parsed = text.parse().ok().and_then(ProposalNumber::new);

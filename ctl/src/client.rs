@@ -229,14 +229,17 @@ impl Control {
         let deadline = match &say {
             OperatorSays::Show { .. } => CARD,
             OperatorSays::Approve(_) => RUN,
-            OperatorSays::AuditVerify
+            OperatorSays::AgentResume { .. }
+            | OperatorSays::AuditVerify
             | OperatorSays::Deny { .. }
             | OperatorSays::DenyAll
+            | OperatorSays::Freeze
             | OperatorSays::Hello(_)
             | OperatorSays::History { .. }
             | OperatorSays::List
             | OperatorSays::PinSet { .. }
-            | OperatorSays::Status => QUICK,
+            | OperatorSays::Status
+            | OperatorSays::Thaw { .. } => QUICK,
         };
         // A long audit is walked row by row.
         let deadline = if matches!(say, OperatorSays::AuditVerify) { CARD } else { deadline };

@@ -19,6 +19,7 @@ mod out;
 mod pin;
 mod render;
 mod session;
+mod standstill;
 mod status;
 mod terminal;
 #[cfg(test)]

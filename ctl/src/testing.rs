@@ -237,6 +237,7 @@ pub(crate) fn executor_status() -> ExecutorStatus {
         autonomy: "propose".to_owned(),
         dry_run: false,
         frozen: false,
+        paused_agents: vec![],
         queue: QueueStatus { pending: 0, pending_limit: 3, hour: 1, hour_limit: 10 },
         last_read_seconds: Some(4),
         page: Some("http://127.0.0.1:8767".to_owned()),

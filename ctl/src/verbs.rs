@@ -5,7 +5,7 @@ use crate::client::ClientError;
 use crate::exit::Exit;
 use crate::out::{Out, complain};
 use crate::session::Session;
-use crate::{approvals, ask, audit, demo, pin, status};
+use crate::{approvals, ask, audit, demo, pin, standstill, status};
 
 /// Runs one command.
 pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
@@ -20,6 +20,8 @@ pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
         Verb::Status { json } => status::show(&session, out, json).await,
         Verb::Ask { question, json } => ask::ask(&session, out, &question.join(" "), json).await,
         Verb::Propose(args) => ask::propose(&session, out, args).await,
+        Verb::Freeze { json } => standstill::freeze(&session, out, json).await,
+        Verb::Thaw => standstill::thaw(&session, out).await,
         Verb::Approvals { verb } => decide(verb, &session, out).await,
         Verb::Audit { verb: AuditVerb::Verify { json } } => audit::verify(&session, out, json).await,
         Verb::Pin { verb: PinVerb::Set } => pin::set(&session, out).await,
@@ -34,6 +36,7 @@ async fn decide(verb: ApprovalsVerb, session: &Session, out: &mut Out) -> Exit {
         ApprovalsVerb::Show { number, json } => approvals::show(session, out, number, json).await,
         ApprovalsVerb::Approve { number, json } => approvals::approve(session, out, number, json).await,
         ApprovalsVerb::Deny { number, json } => approvals::deny(session, out, number, json).await,
+        ApprovalsVerb::ResumeAgent { agent } => standstill::resume_agent(session, out, agent).await,
         ApprovalsVerb::DenyAll { json } => approvals::deny_all(session, out, json).await,
         ApprovalsVerb::History { most, json } => approvals::history(session, out, most, json).await,
     }

@@ -3,9 +3,11 @@
 use crate::backends::epiphan::wire::Destination;
 use crate::config::Config;
 use crate::principals::Registry;
-use crate::store::{Started, StoreHandle};
+use crate::seldom::Seldom;
+use crate::store::{Ending, Started, StoreHandle};
 use control::status::Witness;
 use host::clock::Clock;
+use hyper::header::HeaderValue;
 use policy::call::{CheckedCall, Tool};
 use policy::ids::MasterId;
 use policy::observed::Observed;
@@ -13,7 +15,7 @@ use protocol::hello::Isolation;
 use protocol::refusal::{Refusal, RefusalCode};
 use reader::session::ReadClient;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Shared by reference-counted pointer; nothing in it changes but what is behind a lock.
@@ -26,6 +28,16 @@ pub(crate) struct App {
     /// The read client on the writing sign-in, when there is one.
     pub(crate) reads: Option<ReadClient>,
     pub(crate) destination: Destination,
+    /// The same sign-in's `Authorization` value: reads and write can never be two accounts.
+    pub(crate) bearer: Option<HeaderValue>,
+    /// What the store says of a freeze, for the answer to a hello; the store asks itself inside every transaction.
+    pub(crate) frozen: AtomicBool,
+    /// Set when the process is asked to stop: no run begins any more.
+    pub(crate) stopping: AtomicBool,
+    /// Endings that the store has not taken yet.
+    pub(crate) unrecorded: Mutex<Vec<Ending>>,
+    /// Turns whose proposals could not be taken back yet.
+    pub(crate) to_withdraw: Mutex<Vec<String>>,
     /// Slice version of each proposable tool, as counted at start.
     pub(crate) slices: BTreeMap<Tool, i64>,
     pub(crate) started: Started,
@@ -35,6 +47,9 @@ pub(crate) struct App {
     /// The venue's zone.
     pub(crate) zone: jiff::tz::TimeZone,
     pub(crate) page: OnceLock<String>,
+    /// Strangers at the sockets, and witnesses that we did not sign: audited once a minute.
+    pub(crate) strangers: Seldom,
+    pub(crate) bad_witnesses: Seldom,
     pub(crate) witness: Mutex<Witness>,
     /// Names of units as they were last read, for lists; a card never uses them.
     pub(crate) names: Mutex<BTreeMap<MasterId, String>>,
@@ -67,6 +82,21 @@ impl App {
     pub(crate) fn last_read_seconds(&self) -> Option<u64> {
         let at = self.last_read_boot_ms.load(Ordering::Relaxed);
         if at < 0 { None } else { u64::try_from((self.clock.boot_ms() - at).max(0) / 1_000).ok() }
+    }
+
+    /// Whether no run may begin any more.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
+    }
+
+    /// Keeps an ending for the sweep.
+    pub(crate) fn keep_unrecorded(&self, ending: Ending) {
+        self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner).push(ending);
+    }
+
+    /// Keeps a turn for the sweep.
+    pub(crate) fn keep_to_withdraw(&self, turn: String) {
+        self.to_withdraw.lock().unwrap_or_else(PoisonError::into_inner).push(turn);
     }
 
     /// A unit's name as it was last read, or its id.

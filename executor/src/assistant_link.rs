@@ -1,9 +1,9 @@
 //! One connection of `propose.sock`: a turn, or polling.
 
 use crate::app::App;
-use crate::decide::Decision;
 use crate::intake::{Agent, Intake};
-use crate::store::StoreError;
+use crate::store::WitnessVerdict;
+use crate::sweep::withdraw_turn;
 use control::status::Witness;
 use host::link::Link;
 use protocol::hello::{AuditHead, Hello, Reply, Request};
@@ -19,10 +19,16 @@ const GREETING: Duration = Duration::from_secs(5);
 const SEND: Duration = Duration::from_secs(5);
 /// A turn takes at most a minute of the model's time; a silent one is over.
 const TURN_SILENCE: Duration = Duration::from_secs(120);
+/// An ack names no more than what one answer can hold.
+const MOST_ACKED: usize = 100;
 const POLL_SILENCE: Duration = Duration::from_secs(60);
 
 /// Serves one connection to its end.
 pub(crate) async fn serve(app: &Arc<App>, intake: &Arc<Intake>, stream: UnixStream) {
+    // A flood of connections is dropped before it costs a read of the store or a row of the audit.
+    if !intake.admits_connection() {
+        return;
+    }
     let mut link = Wire::new(stream);
     let Some((agent, kind)) = greet(app, intake, &mut link).await else { return };
     match kind {
@@ -39,7 +45,7 @@ async fn greet(app: &App, intake: &Intake, link: &mut Wire) -> Option<(Agent, Li
     let Ok(Some(Request { id, say })) = link.recv(GREETING).await else { return None };
     let AssistantSays::Hello { hello, kind, agent, witness } = say else { return None };
     if let Some(witness) = witness {
-        judge(app, witness).await;
+        judge(app, intake, witness).await?;
     }
     let head = app.store.call(|store| store.audit_head()).await.ok()?;
     let say =
@@ -59,17 +65,22 @@ fn proposing(intake: &Intake) -> Proposing {
     }
 }
 
-async fn judge(app: &App, witness: AuditHead) {
-    use crate::store::WitnessVerdict;
-    let verdict = app.store.call(move |store| store.judge_witness(&witness)).await;
-    match verdict {
-        // Once an old database was seen, status says so until the next start.
-        Ok(WitnessVerdict::Fits) if app.witness() == Witness::Newer => {}
-        Ok(WitnessVerdict::Fits) => app.set_witness(Witness::Agrees),
-        Ok(WitnessVerdict::BadMac) => app.set_witness(Witness::BadMac),
-        Ok(WitnessVerdict::Newer) => app.set_witness(Witness::Newer),
-        Err(error) => tracing::error!(%error, "witness"),
+/// Compares the witness with our history. An error closes the link: an unknown state is a refusal.
+async fn judge(app: &App, intake: &Intake, witness: AuditHead) -> Option<()> {
+    // Once an old database was seen, nothing that the peer says clears it before the next start.
+    if app.witness() == Witness::Newer {
+        return Some(());
     }
+    let verdict = app.store.call(move |store| store.judge_witness(&witness)).await;
+    match verdict.inspect_err(|error| tracing::error!(%error, "witness")).ok()? {
+        WitnessVerdict::Fits => app.set_witness(Witness::Agrees),
+        WitnessVerdict::BadMac => {
+            app.set_witness(Witness::BadMac);
+            intake.note_bad_witness(witness.sequence).await;
+        }
+        WitnessVerdict::Newer => app.set_witness(Witness::Newer),
+    }
+    Some(())
 }
 
 /// Tells whether the turn ended as it should.
@@ -108,6 +119,9 @@ async fn poll(app: &App, link: &mut Wire, agent: &Agent) {
                     })
                     .await
             }
+            AssistantSays::Ack { numbers } if numbers.len() > MOST_ACKED => {
+                Ok(ExecutorSays::Refused(Refusal::bare(RefusalCode::TooLarge)))
+            }
             AssistantSays::Ack { numbers } => {
                 app.store.call(move |store| store.ack(&label, &numbers).map(|()| ExecutorSays::Acked)).await
             }
@@ -125,19 +139,8 @@ async fn poll(app: &App, link: &mut Wire, agent: &Agent) {
 /// The turn failed or hung up: what it proposed and nobody decided is taken back (`seed 000, Fallback`).
 async fn withdraw(app: &App, agent: &Agent) {
     let turn = agent.turn.clone();
-    let done = app
-        .store
-        .call(move |store| {
-            for number in store.waiting_of_turn(&turn)? {
-                match store.decide(number, &Decision::Withdraw { turn: &turn }) {
-                    Ok(_) | Err(StoreError::Refused(_)) => {}
-                    Err(error) => return Err(error),
-                }
-            }
-            Ok(())
-        })
-        .await;
-    if let Err(error) = done {
-        tracing::error!(%error, "withdrawing a turn");
+    if let Err(error) = app.store.call(move |store| withdraw_turn(store, &turn)).await {
+        tracing::error!(%error, "withdrawing a turn; trying again");
+        app.keep_to_withdraw(agent.turn.clone());
     }
 }

@@ -1,12 +1,12 @@
 //! The bound record: everything a person approves, under one MAC (`seed 000, Binding`).
 
-use crate::store::{Keys, StoreError, hex};
-use hmac::{Hmac, KeyInit, Mac};
+use crate::store::{Keys, StoreError};
+use host::secret::hex;
 use protocol::canonical::Canonical;
 use serde_json::{Value, json};
-use sha2::Sha256;
 
-/// The fields that the MAC covers. Every one is compared again before the write.
+/// The fields that the MAC covers. The MAC is checked whenever the row is used; what is sent and where is compared with
+/// them once more before the write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BoundRecord {
     pub(crate) number: i64,
@@ -49,7 +49,7 @@ impl BoundRecord {
     pub(crate) fn mac(&self, keys: &Keys) -> Result<String, StoreError> {
         sign(
             keys,
-            b"fleetwatch proposal 1\0",
+            "fleetwatch proposal 1",
             &json!({
                 "agent": self.agent, "arguments": self.arguments, "boot_id": self.boot_id, "expires_at": self.expires_at,
                 "expires_boot_ms": self.expires_boot_ms, "fingerprint": self.fingerprint, "number": self.number,
@@ -66,7 +66,7 @@ impl BoundApproval {
     pub(crate) fn mac(&self, keys: &Keys) -> Result<String, StoreError> {
         sign(
             keys,
-            b"fleetwatch approval 1\0",
+            "fleetwatch approval 1",
             &json!({
                 "boot_id": self.boot_id, "digest": self.digest, "expires_at": self.expires_at,
                 "expires_boot_ms": self.expires_boot_ms, "id": self.id, "principal": self.principal,
@@ -76,13 +76,8 @@ impl BoundApproval {
     }
 }
 
-fn sign(keys: &Keys, domain: &[u8], value: &Value) -> Result<String, StoreError> {
+fn sign(keys: &Keys, domain: &'static str, value: &Value) -> Result<String, StoreError> {
     let text = Canonical::from_value(value).map_err(|e| StoreError::Corrupt(format!("bound record: {e}")))?;
-    let mut mac = Hmac::<Sha256>::new_from_slice(keys.binding.expose())
-        .map_err(|_| StoreError::Corrupt("binding key".to_owned()))?;
-    mac.update(domain);
-    mac.update(keys.store_id.as_bytes());
-    mac.update(b"\0");
-    mac.update(text.as_str().as_bytes());
-    Ok(hex(&mac.finalize().into_bytes()))
+    let mac = crate::mac::sign(&keys.binding, domain, &[keys.store_id.as_bytes(), text.as_str().as_bytes()])?;
+    Ok(hex(&mac))
 }

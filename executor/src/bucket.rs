@@ -4,11 +4,18 @@ use host::clock::Clock;
 use protocol::ids::Label;
 use std::collections::BTreeMap;
 
-/// Requests that an agent may make at once.
-const BURST: f64 = 20.0;
-/// Requests per second after that.
-const REFILL_PER_SECOND: f64 = 0.5;
-/// Agents that are remembered; beyond that the labels share one bucket.
+/// How many at once, and how many a second after that.
+#[derive(Debug, Clone, Copy)]
+struct Rate {
+    burst: f64,
+    per_second: f64,
+}
+
+const AGENT: Rate = Rate { burst: 20.0, per_second: 0.5 };
+const ALL: Rate = Rate { burst: 40.0, per_second: 1.0 };
+const CONNECTIONS: Rate = Rate { burst: 60.0, per_second: 4.0 };
+
+/// Agents that are remembered; a made-up label beyond that is turned away.
 const MOST_AGENTS: usize = 64;
 
 #[derive(Debug)]
@@ -18,12 +25,13 @@ struct Bucket {
     turned_away: u64,
 }
 
-/// All buckets.
+/// All buckets. A label can only narrow: everybody takes from the bucket of the assistant's user first.
 #[derive(Debug)]
 pub(crate) struct Buckets {
     clock: Clock,
     agents: BTreeMap<Label, Bucket>,
-    rest: Bucket,
+    everybody: Bucket,
+    connections: Bucket,
 }
 
 /// What the bucket says.
@@ -37,28 +45,50 @@ pub(crate) enum Take {
 
 impl Buckets {
     pub(crate) fn new(clock: &Clock) -> Self {
-        let full = Bucket { tokens: BURST, at_ms: clock.boot_ms(), turned_away: 0 };
-        Self { clock: clock.clone(), agents: BTreeMap::new(), rest: full }
+        let full = |tokens| Bucket { tokens, at_ms: clock.boot_ms(), turned_away: 0 };
+        Self {
+            clock: clock.clone(),
+            agents: BTreeMap::new(),
+            everybody: full(ALL.burst),
+            connections: full(CONNECTIONS.burst),
+        }
     }
 
-    /// Takes one token of this agent.
+    /// Takes one token of everybody's and one of this agent's.
     pub(crate) fn take(&mut self, agent: &Label) -> Take {
         let now = self.clock.boot_ms();
         let known = self.agents.len() < MOST_AGENTS || self.agents.contains_key(agent);
-        let bucket = if known {
-            self.agents.entry(agent.clone()).or_insert(Bucket { tokens: BURST, at_ms: now, turned_away: 0 })
-        } else {
-            &mut self.rest
-        };
-        let seconds = f64::from(i32::try_from(now - bucket.at_ms).unwrap_or(i32::MAX)) / 1_000.0;
-        bucket.tokens = (bucket.tokens + seconds * REFILL_PER_SECOND).min(BURST);
-        bucket.at_ms = now;
-        if bucket.tokens < 1.0 {
+        if !known || !self.everybody.take(ALL, now) {
+            self.everybody.turned_away += 1;
+            return Take::Wait;
+        }
+        let fresh = || Bucket { tokens: AGENT.burst, at_ms: now, turned_away: 0 };
+        let bucket = self.agents.entry(agent.clone()).or_insert_with(fresh);
+        if !bucket.take(AGENT, now) {
             bucket.turned_away += 1;
             return Take::Wait;
         }
-        bucket.tokens -= 1.0;
-        Take::Go { turned_away: std::mem::take(&mut bucket.turned_away) }
+        let turned_away = std::mem::take(&mut bucket.turned_away) + std::mem::take(&mut self.everybody.turned_away);
+        Take::Go { turned_away }
+    }
+
+    /// Whether one more connection may be served.
+    pub(crate) fn take_connection(&mut self) -> bool {
+        let now = self.clock.boot_ms();
+        self.connections.take(CONNECTIONS, now)
+    }
+}
+
+impl Bucket {
+    fn take(&mut self, rate: Rate, now: i64) -> bool {
+        let seconds = f64::from(i32::try_from(now - self.at_ms).unwrap_or(i32::MAX)) / 1_000.0;
+        self.tokens = (self.tokens + seconds * rate.per_second).min(rate.burst);
+        self.at_ms = now;
+        let any = self.tokens >= 1.0;
+        if any {
+            self.tokens -= 1.0;
+        }
+        any
     }
 }
 
@@ -82,11 +112,20 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_made_up_labels_share_what_is_left() {
+    fn a_thousand_made_up_labels_gain_nothing() {
         let (clock, _manual) = Clock::dangerous_manual(1_000, 1_000, "boot");
         let mut buckets = Buckets::new(&clock);
         let admitted =
             (0..1_000).filter(|n| buckets.take(&Label::new(&format!("agent-{n}")).unwrap()) != Take::Wait).count();
-        assert_eq!(admitted, MOST_AGENTS + 20);
+        assert_eq!(admitted, 40);
+    }
+
+    #[test]
+    fn connections_have_a_bucket_of_their_own() {
+        let (clock, manual) = Clock::dangerous_manual(1_000, 1_000, "boot");
+        let mut buckets = Buckets::new(&clock);
+        assert_eq!((0..100).filter(|_| buckets.take_connection()).count(), 60);
+        manual.advance(1);
+        assert_eq!((0..100).filter(|_| buckets.take_connection()).count(), 4);
     }
 }

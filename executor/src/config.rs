@@ -8,7 +8,7 @@ use policy::tool_policy::ToolPolicy;
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why the executor does not start: exit code 2, or 78 when starting again would not help either.
+/// Why the executor does not start: exit code 2.
 #[derive(Debug)]
 pub struct ConfigError(pub(crate) String);
 

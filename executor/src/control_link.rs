@@ -26,8 +26,12 @@ pub(crate) async fn serve(app: &App, desk: &Desk, person: Person, stream: UnixSt
     if greeted.is_err() || !hello.speaks_ours() {
         return;
     }
-    let viewer = Viewer { person, surface: Surface::Command, session: Sha256::digest(random).into() };
+    let uid = person.uid();
+    let mut viewer = Viewer { person, surface: Surface::Command, session: Sha256::digest(random).into() };
     while let Ok(Some(Request { id, say })) = link.recv(SILENCE).await {
+        // Looked up again for every word: whoever left the list, leaves here.
+        let Some(person) = app.registry.person_of_uid(uid) else { return };
+        viewer.person = person;
         let say = answer(app, desk, &viewer, say).await.unwrap_or_else(ExecutorSays::Refused);
         if link.send(&Reply { id, say }, SEND).await.is_err() {
             return;
@@ -38,8 +42,13 @@ pub(crate) async fn serve(app: &App, desk: &Desk, person: Person, stream: UnixSt
 async fn answer(app: &App, desk: &Desk, viewer: &Viewer, say: OperatorSays) -> Result<ExecutorSays, Refusal> {
     Ok(match say {
         OperatorSays::Approve(Approve { number, ticket, digest, pin, confirm }) => {
-            app.registry.check_pin(&viewer.person, &pin).await?;
+            desk.check_pin(&viewer.person, viewer.surface, &pin).await?;
             ExecutorSays::Ended(desk.approve(viewer, YesTo { number, ticket, digest, confirm }).await?)
+        }
+        OperatorSays::AgentResume { agent, pin } => {
+            desk.check_pin(&viewer.person, viewer.surface, &pin).await?;
+            desk.resume_agent(viewer, agent).await?;
+            ExecutorSays::AgentResumed
         }
         OperatorSays::AuditVerify => {
             let found =
@@ -48,15 +57,20 @@ async fn answer(app: &App, desk: &Desk, viewer: &Viewer, say: OperatorSays) -> R
         }
         OperatorSays::Deny { number } => ExecutorSays::Ended(desk.deny(viewer, number).await?),
         OperatorSays::DenyAll => ExecutorSays::DeniedAll { numbers: desk.deny_all(viewer).await? },
+        OperatorSays::Freeze => ExecutorSays::Frozen { numbers: desk.freeze(viewer).await? },
         OperatorSays::Hello(_) => return Err(Refusal::bare(RefusalCode::NotPermitted)),
         OperatorSays::History { most } => ExecutorSays::History(desk.history(most).await?),
         OperatorSays::List => ExecutorSays::Waiting(desk.waiting().await?),
         OperatorSays::PinSet { old, new } => {
-            app.registry.set_pin(&viewer.person, old.as_ref(), &new).await?;
-            desk.pin_was_set(viewer).await?;
+            desk.set_pin(viewer, old.as_ref(), &new).await?;
             ExecutorSays::PinSaved
         }
         OperatorSays::Show { number } => ExecutorSays::Card(Box::new(desk.show(viewer, number).await?)),
         OperatorSays::Status => ExecutorSays::Status(Box::new(desk.status().await?)),
+        OperatorSays::Thaw { pin } => {
+            desk.check_pin(&viewer.person, viewer.surface, &pin).await?;
+            desk.thaw(viewer).await?;
+            ExecutorSays::Thawed
+        }
     })
 }

@@ -10,13 +10,15 @@ use crate::store::{Limits, ProposalRow, StoreError, audit::Step};
 use control::card::{Card, HistoryRow, Waiting};
 use control::pin::PinEntry;
 use control::status::{ExecutorStatus, Problem, QueueStatus, StartReport};
+use protocol::frame::MAX_FRAME;
 use protocol::hello::Hello;
-use protocol::ids::ProposalNumber;
+use protocol::ids::{Label, ProposalNumber};
 use protocol::propose::News;
 use protocol::refusal::{Refusal, RefusalCode};
 use protocol::shown::Worded;
 use serde_json::json;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use zeroize::Zeroizing;
 
 /// Who looks, where, and in which session; tickets are bound to it.
@@ -58,8 +60,31 @@ impl Desk {
     pub(crate) async fn log_in(&self, name: Option<&str>, pin: &str) -> Result<Person, Refusal> {
         let person = self.app.registry.person_named(name).ok_or_else(|| Refusal::bare(RefusalCode::NotPermitted))?;
         let entry = PinEntry::new(Zeroizing::new(pin.to_owned()));
-        self.app.registry.check_pin(&person, &entry).await?;
+        self.check_pin(&person, Surface::Page, &entry).await?;
+        self.step("signed_in", (&person, Surface::Page), json!({})).await?;
         Ok(person)
+    }
+
+    /// Whether this is the person's PIN. A wrong one is audited; a locked one was, when it locked.
+    ///
+    /// # Errors
+    /// `wrong_pin`, `pin_locked`, `no_pin`, `store_failed`.
+    pub(crate) async fn check_pin(&self, person: &Person, surface: Surface, pin: &PinEntry) -> Result<(), Refusal> {
+        let checked = self.app.registry.check_pin(person, pin).await;
+        if let Err(refusal) = &checked
+            && refusal.code == RefusalCode::WrongPin
+        {
+            let locked = self.app.registry.is_locked(person);
+            self.step("pin_wrong", (person, surface), json!({ "locked": locked })).await?;
+        }
+        checked
+    }
+
+    /// Whether somebody on this connection may see the page: an operator, and never the assistant's own user. Without a
+    /// uid (macOS) the page's own sign-in has to do.
+    pub(crate) fn may_visit(&self, uid: Option<u32>) -> bool {
+        let assistant = |uid| uid == self.app.config.assistant_uid && !self.app.config.single_user();
+        uid.is_none_or(|uid| self.app.registry.person_of_uid(uid).is_some() && !assistant(uid))
     }
 
     /// The queue, oldest first.
@@ -88,8 +113,9 @@ impl Desk {
     /// asks before it shows the second confirmation.
     pub(crate) async fn check(&self, viewer: &Viewer, yes: &YesTo) -> Result<Card, Refusal> {
         self.permitted(viewer)?;
+        card::check_ticket(&self.app, viewer, yes).await?;
         let looked = card::look(&self.app, yes.number).await?;
-        card::check_seen(&self.app, viewer, yes, &looked).await?;
+        card::check_facts(yes, &looked)?;
         let card = card::card_for(&self.app, viewer, looked).await?;
         // The second page inherits the first one's ticket: no new wait, and no new card slipped in between.
         Ok(Card { ticket: yes.ticket.clone(), ..card })
@@ -101,7 +127,8 @@ impl Desk {
         let number = yes.number;
         let ended = run::approve_and_run(&self.app, viewer.clone(), yes).await;
         if let Err(refusal) = &ended {
-            let detail = json!({ "code": refusal.code.as_str(), "detail": refusal.detail });
+            let why = policy::redact::redact_text(&refusal.detail);
+            let detail = json!({ "code": refusal.code.as_str(), "detail": why });
             self.note("approval_refused", viewer, Some(number), detail).await?;
         }
         ended
@@ -114,8 +141,8 @@ impl Desk {
         self.app
             .store
             .call(move |store| {
-                store.decide(number, &Decision::Deny { person: &person, surface })?;
-                store.fate(number)
+                let state = store.decide(number, &Decision::Deny { person: &person, surface })?;
+                Ok(News { number, state, refusal: None, detail: String::new() })
             })
             .await
             .map_err(StoreError::into_refusal)
@@ -143,6 +170,45 @@ impl Desk {
             .map_err(StoreError::into_refusal)
     }
 
+    /// No to everything until it is thawed.
+    ///
+    /// # Errors
+    /// `not_permitted`, `store_failed`.
+    pub(crate) async fn freeze(&self, viewer: &Viewer) -> Result<Vec<ProposalNumber>, Refusal> {
+        self.permitted(viewer)?;
+        // First, so that the next hello already says so.
+        self.app.frozen.store(true, Ordering::SeqCst);
+        let (person, surface) = (viewer.person.clone(), viewer.surface);
+        self.app.store.call(move |store| store.freeze(&person, surface)).await.map_err(StoreError::into_refusal)
+    }
+
+    /// Ends a freeze. The PIN was checked.
+    ///
+    /// # Errors
+    /// `not_permitted`, `store_failed`; the freeze then stands.
+    pub(crate) async fn thaw(&self, viewer: &Viewer) -> Result<(), Refusal> {
+        self.permitted(viewer)?;
+        let (person, surface) = (viewer.person.clone(), viewer.surface);
+        self.app.store.call(move |store| store.thaw(&person, surface)).await.map_err(StoreError::into_refusal)?;
+        self.app.frozen.store(false, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Lifts an agent's pause. The PIN was checked.
+    ///
+    /// # Errors
+    /// `not_waiting` when it is not paused, `not_permitted`, `store_failed`.
+    pub(crate) async fn resume_agent(&self, viewer: &Viewer, agent: Label) -> Result<(), Refusal> {
+        self.permitted(viewer)?;
+        let (name, surface) = (viewer.person.name().to_string(), viewer.surface.as_str());
+        let label = agent.clone();
+        let lifted = self.app.store.call(move |store| store.resume_agent(&label, &name, surface)).await;
+        if lifted.map_err(StoreError::into_refusal)? {
+            return Ok(());
+        }
+        Err(Refusal::new(RefusalCode::NotWaiting, &format!("the agent {agent} is not paused")))
+    }
+
     /// Where one proposal stands.
     pub(crate) async fn fate(&self, number: ProposalNumber) -> Result<HistoryRow, Refusal> {
         let row = self.app.store.call(move |store| store.row(number)).await.map_err(StoreError::into_refusal)?;
@@ -152,7 +218,18 @@ impl Desk {
     /// The newest proposals, newest first.
     pub(crate) async fn history(&self, most: u16) -> Result<Vec<HistoryRow>, Refusal> {
         let rows = self.app.store.call(move |store| store.history(most)).await.map_err(StoreError::into_refusal)?;
-        Ok(rows.iter().map(|row| self.history_row(row)).collect())
+        let mut told = Vec::new();
+        let mut bytes = 0;
+        for row in rows {
+            let row = self.history_row(&row);
+            // Half a frame: the newest rows always arrive.
+            bytes += protocol::frame::encode(&row).map_or(MAX_FRAME, |row| row.len());
+            if bytes > MAX_FRAME / 2 {
+                break;
+            }
+            told.push(row);
+        }
+        Ok(told)
     }
 
     fn history_row(&self, row: &ProposalRow) -> HistoryRow {
@@ -173,9 +250,9 @@ impl Desk {
     /// How the executor is.
     pub(crate) async fn status(&self) -> Result<ExecutorStatus, Refusal> {
         let app = &self.app;
-        let (queue, head) = app
+        let (queue, head, frozen, paused_agents) = app
             .store
-            .call(|store| Ok((store.queue()?, store.audit_head()?)))
+            .call(|store| Ok((store.queue()?, store.audit_head()?, store.is_frozen()?, store.paused_agents()?)))
             .await
             .map_err(StoreError::into_refusal)?;
         let limits = Limits::EPIPHAN;
@@ -189,7 +266,7 @@ impl Desk {
             fence: app.config.fence.as_ref().map_or_else(|| "none".to_owned(), policy::fence::Fence::describe),
             autonomy: if app.config.proposes() { "propose" } else { "observe" }.to_owned(),
             dry_run: app.config.behaviour.dry_run(),
-            frozen: false,
+            frozen,
             queue: QueueStatus {
                 pending: queue.0,
                 pending_limit: limits.pending,
@@ -204,11 +281,12 @@ impl Desk {
                 unknown: app.started.unknown,
                 restored: app.started.restored,
             },
-            problems: self.problems(queue),
+            problems: self.problems(queue, frozen, &paused_agents),
+            paused_agents,
         })
     }
 
-    fn problems(&self, queue: (u64, u64)) -> Vec<Problem> {
+    fn problems(&self, queue: (u64, u64), frozen: bool, paused: &[String]) -> Vec<Problem> {
         let app = &self.app;
         let limits = Limits::EPIPHAN;
         let mut found = Vec::new();
@@ -248,6 +326,18 @@ impl Desk {
             "La base de datos es más antigua que su registro de gastos o que el testigo del asistente: alguien la \
              restauró. Lea la auditoría.",
         );
+        say(
+            frozen,
+            RefusalCode::Frozen,
+            "Everything is frozen. Run fleetwatchctl thaw when it may go on.",
+            "Todo está congelado. Ejecute fleetwatchctl thaw cuando pueda continuar.",
+        );
+        say(
+            !paused.is_empty(),
+            RefusalCode::AgentPaused,
+            "Look at what it proposed, then run fleetwatchctl approvals resume-agent.",
+            "Mire lo que propuso y luego ejecute fleetwatchctl approvals resume-agent.",
+        );
         say(queue.0 >= limits.pending, RefusalCode::QueueFull, "Decide what waits.", "Decida lo que espera.");
         say(
             queue.1 >= limits.per_hour,
@@ -258,9 +348,26 @@ impl Desk {
         found
     }
 
-    /// A person set their PIN: audited without it.
-    pub(crate) async fn pin_was_set(&self, viewer: &Viewer) -> Result<(), Refusal> {
-        self.note("pin_set", viewer, None, json!({})).await
+    /// Sets the person's own PIN. The audit says so first: a PIN never changes without a row.
+    ///
+    /// # Errors
+    /// `wrong_pin`, `pin_locked`, `bad_arguments` for a short one, `store_failed`.
+    pub(crate) async fn set_pin(&self, viewer: &Viewer, old: Option<&PinEntry>, new: &PinEntry) -> Result<(), Refusal> {
+        self.permitted(viewer)?;
+        if let Some(old) = old {
+            self.check_pin(&viewer.person, viewer.surface, old).await?;
+        }
+        self.note("pin_set", viewer, None, json!({})).await?;
+        let set = self.app.registry.set_pin(&viewer.person, old.is_some(), new).await;
+        if let Err(refusal) = &set {
+            self.note("pin_set_failed", viewer, None, json!({ "code": refusal.code.as_str() })).await?;
+        }
+        set
+    }
+
+    /// Whether the person still has the rights, and the PIN, that a session was opened with.
+    pub(crate) fn knows(&self, person: &Person) -> bool {
+        self.app.registry.still_operates(person)
     }
 
     fn permitted(&self, viewer: &Viewer) -> Result<(), Refusal> {
@@ -284,5 +391,16 @@ impl Desk {
             .call(move |store| store.note(&Step { kind, proposal, principal: &principal, surface, detail }))
             .await
             .map_err(StoreError::into_refusal)
+    }
+
+    async fn step(
+        &self,
+        kind: &'static str,
+        (person, surface): (&Person, Surface),
+        detail: serde_json::Value,
+    ) -> Result<(), Refusal> {
+        // Before a session there is nobody to bind a ticket to.
+        let viewer = Viewer { person: person.clone(), surface, session: [0; 32] };
+        self.note(kind, &viewer, None, detail).await
     }
 }

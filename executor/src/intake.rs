@@ -4,16 +4,18 @@
 
 use crate::app::App;
 use crate::bucket::{Buckets, Take};
+use crate::recheck::target_list;
 use crate::store::audit::Step;
 use crate::store::{Limits, NewProposal, StoreError};
 use policy::call::CheckedCall;
 use policy::gates::{AdmittedChange, Chain, Context, SignIn, Verdict};
-use protocol::canonical::Canonical;
+use protocol::canonical::{Canonical, MAX_INTEGER};
 use protocol::gate::GateResult;
 use protocol::ids::{Label, ProposalNumber};
 use protocol::propose::Propose;
 use protocol::refusal::{Refusal, RefusalCode};
 use serde_json::{Value, json};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The workspace whose limits Epiphan's proposals share.
@@ -31,15 +33,43 @@ pub(crate) struct Agent {
 pub(crate) struct Intake {
     app: Arc<App>,
     buckets: Mutex<Buckets>,
+    /// One fresh read at a time: intake never takes the reader's slots from a run.
+    one_read: tokio::sync::Mutex<()>,
 }
 
 impl Intake {
     pub(crate) fn new(app: &Arc<App>) -> Self {
-        Self { app: app.clone(), buckets: Mutex::new(Buckets::new(&app.clock)) }
+        Self {
+            app: app.clone(),
+            buckets: Mutex::new(Buckets::new(&app.clock)),
+            one_read: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Whether one more connection of the assistant may be served.
+    pub(crate) fn admits_connection(&self) -> bool {
+        self.buckets.lock().unwrap_or_else(PoisonError::into_inner).take_connection()
+    }
+
+    /// A witness that we did not sign: audited at most once a minute.
+    pub(crate) async fn note_bad_witness(&self, sequence: u64) {
+        let Some(more) = self.app.bad_witnesses.take() else { return };
+        let detail = json!({ "sequence": sequence.min(MAX_INTEGER.unsigned_abs()), "more_since_the_last": more });
+        let noted = self.app.store.call(move |store| {
+            let step =
+                Step { kind: "witness_bad_mac", proposal: None, principal: "assistant", surface: "propose", detail };
+            store.note(&step)
+        });
+        if let Err(error) = noted.await {
+            tracing::error!(%error, "audit of a witness");
+        }
     }
 
     /// Whether anything can be admitted at all.
     pub(crate) fn possible(&self) -> Result<(), Refusal> {
+        if self.app.frozen.load(Ordering::SeqCst) {
+            return Err(Refusal::bare(RefusalCode::Frozen));
+        }
         if !self.app.config.proposes() {
             return Err(Refusal::bare(RefusalCode::ObserveMode));
         }
@@ -72,7 +102,8 @@ impl Intake {
     async fn admit(&self, agent: &Agent, draft: Propose) -> Result<ProposalNumber, Refusal> {
         let app = &self.app;
         let (chain, call) = Chain::start(&app.config.tools, &draft.tool, &draft.arguments, &draft.reason);
-        let limits = app.store.call(|store| store.limits_allow(WORKSPACE, Limits::EPIPHAN)).await;
+        let label = agent.label.clone();
+        let limits = app.store.call(move |store| store.limits_allow(WORKSPACE, &label, Limits::EPIPHAN)).await;
         let context = self.context(limits.map_err(StoreError::into_refusal));
         let Some(call) = call else {
             return Err(refusal_of(chain.refuse(None, &context)));
@@ -80,7 +111,10 @@ impl Intake {
         if Chain::before_read(&call, &context).is_err() {
             return Err(refusal_of(chain.refuse(Some(&call), &context)));
         }
-        let read = app.observe(&call).await;
+        let read = {
+            let _one = self.one_read.lock().await;
+            app.observe(&call).await
+        };
         // The clocks again: the read took time, and freshness is judged by it.
         let context = self.context(context.limits);
         let verdict = chain.finish(&call, read.as_ref(), &context);
@@ -102,7 +136,6 @@ impl Intake {
     fn new_proposal(&self, agent: &Agent, draft: &Propose, change: &AdmittedChange) -> Result<NewProposal, Refusal> {
         let call: &CheckedCall = change.call();
         let policy_version = self.app.slices.get(&call.tool()).copied().ok_or(RefusalCode::PolicyChanged);
-        let targets: Vec<Value> = change.targets().iter().map(|target| json!(target.as_str())).collect();
         Ok(NewProposal {
             request: draft.request.clone(),
             workspace: WORKSPACE,
@@ -111,7 +144,7 @@ impl Intake {
             turn: agent.turn.clone(),
             tool: call.tool().as_str().to_owned(),
             arguments: call.arguments().as_str().to_owned(),
-            targets: Canonical::from_value(&Value::Array(targets))?.as_str().to_owned(),
+            targets: target_list(call)?.as_str().to_owned(),
             fingerprint: change.fingerprint().as_str().to_owned(),
             referents: change.referents().as_str().to_owned(),
             schema_version: i64::from(call.schema_version()),

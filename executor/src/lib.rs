@@ -18,12 +18,15 @@ pub mod decide;
 mod desk;
 mod intake;
 mod listen;
+mod mac;
 mod page;
 mod principals;
 mod recheck;
 mod run;
+mod seldom;
 mod serve;
 pub mod store;
+mod sweep;
 
 pub use config::ConfigError;
 pub use principals::Person;

@@ -8,11 +8,12 @@ use crate::desk::Desk;
 use crate::intake::Intake;
 use crate::store::{StoreError, audit::Step};
 use serde_json::json;
+use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 
 /// Connections of one socket that are served at once.
 const MOST: usize = 32;
@@ -20,7 +21,7 @@ const MOST: usize = 32;
 /// Binds both sockets: `propose.sock` 0600, `control.sock` 0660 for the operators' group.
 pub(crate) fn bind(app: &App) -> Result<(UnixListener, UnixListener), ConfigError> {
     let single = app.config.single_user();
-    let operators = if single { None } else { host::socket::gid_of_group("fleetwatch-operators") };
+    let operators = if single { None } else { Some(operators_group()?) };
     let mode = if single { 0o600 } else { 0o660 };
     let bound = |folder: &str, name: &str, mode, group| {
         host::socket::bind(&app.config.run.join(folder).join(name), mode, group)
@@ -29,6 +30,12 @@ pub(crate) fn bind(app: &App) -> Result<(UnixListener, UnixListener), ConfigErro
     let propose = bound("propose", "propose.sock", 0o600, None)?;
     let control = bound("control", "control.sock", mode, operators)?;
     Ok((propose, control))
+}
+
+fn operators_group() -> Result<u32, ConfigError> {
+    host::socket::gid_of_group("fleetwatch-operators").ok_or_else(|| {
+        ConfigError("this machine has no group fleetwatch-operators; make it and put the operators into it".to_owned())
+    })
 }
 
 /// Serves assistants until the process ends.
@@ -65,8 +72,9 @@ pub(crate) async fn serve_control(app: Arc<App>, desk: Desk, listener: UnixListe
     .await;
 }
 
-/// Closed on without a word, and audited.
+/// Closed on without a word, and audited; a flood of strangers is one row a minute with their number.
 async fn stranger(app: &App, surface: &'static str, uid: u32) {
+    let Some(more) = app.strangers.take() else { return };
     let noted: Result<(), StoreError> = app
         .store
         .call(move |store| {
@@ -75,7 +83,7 @@ async fn stranger(app: &App, surface: &'static str, uid: u32) {
                 proposal: None,
                 principal: "executor",
                 surface,
-                detail: json!({ "uid": uid }),
+                detail: json!({ "uid": uid, "more_since_the_last": more }),
             })
         })
         .await;
@@ -84,17 +92,19 @@ async fn stranger(app: &App, surface: &'static str, uid: u32) {
     }
 }
 
+/// Serves at most [`MOST`] connections; a new one beyond that ends the oldest, so that silent ones keep nobody out.
 async fn accept<F: Future<Output = ()> + Send + 'static>(listener: UnixListener, serve: impl Fn(UnixStream) -> F) {
-    let permits = Arc::new(Semaphore::new(MOST));
+    let mut seats: VecDeque<AbortHandle> = VecDeque::new();
     loop {
-        let Ok(permit) = permits.clone().acquire_owned().await else { return };
         match listener.accept().await {
             Ok((stream, _)) => {
-                let work = serve(stream);
-                tokio::spawn(async move {
-                    work.await;
-                    drop(permit);
-                });
+                seats.retain(|seat| !seat.is_finished());
+                if seats.len() >= MOST
+                    && let Some(oldest) = seats.pop_front()
+                {
+                    oldest.abort();
+                }
+                seats.push_back(tokio::spawn(serve(stream)).abort_handle());
             }
             Err(error) => {
                 // Out of descriptors, most likely; the listener itself stays good.

@@ -23,6 +23,8 @@ const LOCK_MS: i64 = 15 * 60 * 1_000;
 pub struct Person {
     name: Label,
     uid: u32,
+    /// How often the PIN was set since start: a session that an older PIN opened is not this person any more.
+    pins: u64,
 }
 
 impl Person {
@@ -35,11 +37,11 @@ impl Person {
     /// A person that no file names, for this crate's own tests.
     #[cfg(test)]
     pub(crate) fn dangerous_made_up(name: &str, uid: u32) -> Self {
-        Self { name: Label::new(name).expect("a label"), uid }
+        Self { name: Label::new(name).expect("a label"), uid, pins: 0 }
     }
 
-    fn of(principal: &Principal) -> Option<Self> {
-        principal.is_operator().then(|| Self { name: principal.name().clone(), uid: principal.uid() })
+    pub(crate) fn uid(&self) -> u32 {
+        self.uid
     }
 }
 
@@ -55,6 +57,7 @@ struct Inner {
     clock: Clock,
     people: Mutex<Principals>,
     tries: Mutex<BTreeMap<Label, Tries>>,
+    pins: Mutex<BTreeMap<Label, u64>>,
 }
 
 /// The list, as read at start and as PINs are set. Cheap to clone.
@@ -68,8 +71,13 @@ impl Registry {
     pub(crate) fn load(path: &Path, clock: &Clock) -> Result<Self, ConfigError> {
         let text = files::read_settings(path, Owner::RootOrMe).map_err(|e| ConfigError(e.to_string()))?;
         let people = Principals::parse(&text, &path.display().to_string()).map_err(|e| ConfigError(e.to_string()))?;
-        let inner =
-            Inner { path: path.to_owned(), clock: clock.clone(), people: Mutex::new(people), tries: Mutex::default() };
+        let inner = Inner {
+            path: path.to_owned(),
+            clock: clock.clone(),
+            people: Mutex::new(people),
+            tries: Mutex::default(),
+            pins: Mutex::default(),
+        };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -77,9 +85,18 @@ impl Registry {
         self.inner.people.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    fn person(&self, principal: &Principal) -> Option<Person> {
+        let pins = self.inner.pins.lock().unwrap_or_else(PoisonError::into_inner);
+        principal.is_operator().then(|| Person {
+            name: principal.name().clone(),
+            uid: principal.uid(),
+            pins: pins.get(principal.name()).copied().unwrap_or(0),
+        })
+    }
+
     /// The operator with this uid.
     pub(crate) fn person_of_uid(&self, uid: u32) -> Option<Person> {
-        self.people().person_of_uid(uid).and_then(Person::of)
+        self.people().person_of_uid(uid).and_then(|principal| self.person(principal))
     }
 
     /// The operator with this name, or the only one.
@@ -87,9 +104,9 @@ impl Registry {
         let people = self.people();
         let mut operators = people.operators();
         match name {
-            Some(name) => operators.find(|p| p.name().as_str() == name).and_then(Person::of),
+            Some(name) => operators.find(|p| p.name().as_str() == name).and_then(|p| self.person(p)),
             None => {
-                let first = operators.next().and_then(Person::of);
+                let first = operators.next().and_then(|p| self.person(p));
                 if operators.next().is_some() { None } else { first }
             }
         }
@@ -105,14 +122,20 @@ impl Registry {
         self.people().operators().any(|p| p.pin().is_some())
     }
 
-    /// Whether the person is still on the list: rights are looked up again inside every decision.
+    /// Whether the person is still on the list under the same PIN: rights are looked up again inside every decision.
     pub(crate) fn still_operates(&self, person: &Person) -> bool {
         self.person_of_uid(person.uid).as_ref() == Some(person)
     }
 
     /// The operators' list as text, for the policy slice: names and uids, never PINs.
     pub(crate) fn slice_text(&self) -> String {
-        self.people().operators().map(|p| format!("{}:{};", p.name(), p.uid())).collect()
+        self.people().slice_text()
+    }
+
+    /// Whether the person's PIN is locked now.
+    pub(crate) fn is_locked(&self, person: &Person) -> bool {
+        let tries = self.inner.tries.lock().unwrap_or_else(PoisonError::into_inner);
+        tries.get(&person.name).is_some_and(|tries| self.inner.clock.boot_ms() < tries.locked_until)
     }
 
     /// Whether this is the person's PIN. Five wrong tries lock it for a quarter of an hour.
@@ -152,13 +175,16 @@ impl Registry {
         Ok(())
     }
 
-    /// Sets a person's PIN: the present one is needed when there is one.
-    pub(crate) async fn set_pin(&self, person: &Person, old: Option<&PinEntry>, new: &PinEntry) -> Result<(), Refusal> {
-        let has_one = self.people().person_of_uid(person.uid).is_some_and(|p| p.pin().is_some());
-        match (has_one, old) {
-            (true, None) => return Err(Refusal::new(RefusalCode::WrongPin, "the present PIN is needed")),
-            (true, Some(old)) => self.check_pin(person, old).await?,
-            (false, _) => {}
+    /// Sets a person's PIN. `verified` says that the present one was just checked; the first one needs none.
+    ///
+    /// # Errors
+    /// `wrong_pin` when there is a present one that was not checked or that changed meanwhile, `bad_arguments` for a short
+    /// one, `store_failed`. The old PIN then stands.
+    pub(crate) async fn set_pin(&self, person: &Person, verified: bool, new: &PinEntry) -> Result<(), Refusal> {
+        let present = |people: &Principals| people.person_of_uid(person.uid).and_then(|p| p.pin().map(str::to_owned));
+        let before = present(&self.people());
+        if before.is_some() && !verified {
+            return Err(Refusal::new(RefusalCode::WrongPin, "the present PIN is needed"));
         }
         if new.expose().chars().count() < limits::PIN_LENGTH {
             return Err(Refusal::new(
@@ -174,6 +200,10 @@ impl Registry {
         .await?
         .ok_or_else(|| Refusal::bare(RefusalCode::StoreFailed))?;
         let mut people = self.inner.people.lock().unwrap_or_else(PoisonError::into_inner);
+        // Hashing took time: another one may have been first.
+        if present(&people) != before {
+            return Err(Refusal::new(RefusalCode::WrongPin, "the PIN was changed meanwhile"));
+        }
         let Some(changed) = people.with_pin(person.name.as_str(), &phc) else {
             return Err(Refusal::bare(RefusalCode::NotPermitted));
         };
@@ -182,6 +212,8 @@ impl Registry {
             Refusal::new(RefusalCode::StoreFailed, "principals.yaml could not be written")
         })?;
         *people = changed;
+        let mut pins = self.inner.pins.lock().unwrap_or_else(PoisonError::into_inner);
+        *pins.entry(person.name.clone()).or_insert(0) += 1;
         Ok(())
     }
 }

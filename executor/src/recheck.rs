@@ -1,13 +1,16 @@
 //! Every check again, on the last read: what turns a consumed approval into a write that is ready.
 
 use crate::app::App;
+use crate::backends::epiphan::answer::answering_ids;
 use crate::backends::epiphan::wire::PreparedCall;
 use crate::intake::context;
 use crate::store::ConsumedApproval;
-use policy::call::{CheckedCall, Tool};
+use policy::call::CheckedCall;
 use policy::observed::Observed;
 use protocol::canonical::Canonical;
 use protocol::refusal::{Refusal, RefusalCode};
+use serde_json::json;
+use std::collections::BTreeSet;
 
 /// The right to write, with the bytes to send. `write` takes it by value.
 #[derive(Debug)]
@@ -15,13 +18,13 @@ pub(crate) struct ReadyWrite {
     // Never read: holding it is the point. Only a person's approval becomes one.
     _approval: ConsumedApproval,
     call: PreparedCall,
-    tool: Tool,
+    ids: Vec<String>,
 }
 
 impl ReadyWrite {
-    /// Gives up the right for the bytes.
-    pub(crate) fn into_call(self) -> (PreparedCall, Tool) {
-        (self.call, self.tool)
+    /// Gives up the right for the bytes, and the ids under which the targets may answer.
+    pub(crate) fn into_call(self) -> (PreparedCall, Vec<String>) {
+        (self.call, self.ids)
     }
 }
 
@@ -45,11 +48,20 @@ pub(crate) fn recheck(
         return Err(Refusal::bare(RefusalCode::BindingMismatch));
     }
     // What is about to be sent is what was approved, byte for byte.
-    if record.tool != look.call.tool().as_str() || record.arguments != look.call.arguments().as_str() {
+    let same = record.tool == look.call.tool().as_str()
+        && record.arguments == look.call.arguments().as_str()
+        && record.targets == target_list(look.call)?.as_str();
+    if !same {
         return Err(Refusal::bare(RefusalCode::BindingMismatch));
     }
     let fingerprint = Canonical::parse(record.fingerprint.as_bytes())?;
     let referents = Canonical::parse(record.referents.as_bytes())?;
     policy::gates::recheck(look.call, look.observed, &fingerprint, &referents, &context(app, Ok(())))?;
-    Ok(ReadyWrite { _approval: approval, call, tool: look.call.tool() })
+    Ok(ReadyWrite { _approval: approval, call, ids: answering_ids(look.call) })
+}
+
+/// The resolved units as the bound record holds them: canonical, sorted, each once.
+pub(crate) fn target_list(call: &CheckedCall) -> Result<Canonical, Refusal> {
+    let units: BTreeSet<&str> = call.targets().iter().map(|target| target.master.as_str()).collect();
+    Ok(Canonical::from_value(&json!(units))?)
 }

@@ -1,115 +1,147 @@
 //! Approve and run, in the one order that keeps every promise (`seed 000, Flow 4 to 6`; `architecture.md, Run`).
 //!
-//! The whole of it is one detached task: a person who closes the page or the terminal stops nothing half-way.
+//! | step | what happens | on disk afterwards | a crash right here becomes |
+//! |---|---|---|---|
+//! | 1 look | ticket, then fresh reads beside opening the write's own session | `pending` | `expired_*` at the next start |
+//! | 2 compare | the card now is the card that the person saw | `pending` | `expired_*` |
+//! | 3 decide | the person's yes | `approved` | `expired` |
+//! | 4 consume | the approval is spent: line, row, audit | `consumed` and a spent line | `unknown` |
+//! | 5 look again | bytes are made; the target's own state is read last; every check again | `consumed` | `unknown` |
+//! | 6 write | one `tools/call` on that session | `consumed` | `unknown` |
+//! | 7 record | the outcome, then a receipt from one read-back | the outcome | the outcome |
+//!
+//! Steps 1 to 6 have 15 s together. The whole of it is one detached task: a person who closes the page or the terminal
+//! stops nothing half-way. One run at a time; a yes that waited too long for its turn is refused, not run late.
 
 use crate::app::App;
 use crate::backends::epiphan::receipt::read_back;
-use crate::backends::epiphan::wire::{OpenSession, PreparedCall};
+use crate::backends::epiphan::wire::OpenSession;
 use crate::backends::epiphan::write::write;
 use crate::barrier::barrier;
 use crate::card::{self, Looked};
 use crate::decide::Decision;
 use crate::desk::{Viewer, YesTo};
 use crate::recheck::{LastLook, ReadyWrite, recheck};
-use crate::store::{ConsumedApproval, Outcome, Spent, StoreError};
+use crate::store::{ConsumedApproval, Ending, Outcome, Spent, StoreError};
 use policy::call::CheckedCall;
 use policy::ids::MasterId;
 use policy::limits;
 use policy::observed::Observed;
-use protocol::ids::ProposalNumber;
-use protocol::propose::News;
+use protocol::propose::{News, ProposalState};
 use protocol::refusal::{Refusal, RefusalCode};
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often an outcome is offered to the store before the start rule has to call it unknown.
+/// How long a yes may wait for another run to end.
+const TURN_WAIT: Duration = Duration::from_secs(10);
+/// How often an outcome is offered to the store before the sweep goes on with it.
 const RECORD_TRIES: u32 = 10;
 
-/// Approves what the person saw, runs it once, and gives the outcome when it is recorded.
+/// Approves what the person saw, runs it once, and gives the outcome.
+///
+/// # Errors
+/// A refusal from before the approval was spent: nothing ran. `bad_ticket`, `too_soon`, `run_busy`, `not_waiting`,
+/// `card_changed`, `not_approvable`, `room_not_confirmed`, `connection_lost`, `stale` and `not_permitted` leave the proposal
+/// as it was; what fails between decision and consume leaves it `refused`.
 pub(crate) async fn approve_and_run(app: &Arc<App>, viewer: Viewer, yes: YesTo) -> Result<News, Refusal> {
+    // Against the time of the click, before any wait: a reflex does not become a decision by waiting in line.
+    card::check_ticket(app, &viewer, &yes).await?;
     let app = app.clone();
     let work = tokio::spawn(async move { run(&app, &viewer, &yes).await });
     work.await.unwrap_or_else(|_| Err(Refusal::bare(RefusalCode::StoreFailed)))
 }
 
 async fn run(app: &Arc<App>, viewer: &Viewer, yes: &YesTo) -> Result<News, Refusal> {
-    let _one = app.one_run.lock().await;
+    let busy = || Refusal::bare(RefusalCode::RunBusy);
+    let _turn = tokio::time::timeout(TURN_WAIT, app.one_run.lock()).await.map_err(|_| busy())?;
     let began = app.clock.boot_ms();
-    // 1. The fleet-wide reads, side by side with opening the write's own connection and session.
-    let (looked, session) = tokio::join!(card::look(app, yes.number), open(app));
-    let looked = looked?;
-    // 2. The card that a person would see now is the one this person saw, and it may be approved.
-    let call = card::check_yes(app, viewer, yes, &looked).await?;
-    let session = session?;
-    // 3. The decision, durable, under the rights that hold now.
-    decide(app, viewer, yes).await?;
-    // 4. The approval is spent: on disk before anything can leave.
-    let number = yes.number;
-    let approval = app.store.call(move |store| store.consume(number)).await.map_err(StoreError::into_refusal)?;
+    let ready = within(app, began, before_the_decision(app, viewer, yes)).await??;
+    if app.is_stopping() {
+        return Err(busy());
+    }
+    let approval = decide_and_consume(app, viewer, yes).await?;
     // From here on there is an outcome to record, whatever happens.
     let spent = Spent::from(&approval);
-    let outcome = match ready(app, approval, (looked, call.clone()), session, began).await {
-        Ok(ready) => {
+    let call = ready.call.clone();
+    let outcome = match within(app, began, look_again(app, approval, ready, began)).await {
+        Ok(Ok(ready)) => {
             barrier("before_send");
-            // 8. One write.
             let outcome = write(ready).await;
             barrier("after_send");
-            with_receipt(app, &call, outcome).await
+            outcome
         }
-        Err(refusal) => Outcome::Refused(refusal),
+        Ok(Err(refusal)) | Err(refusal) => Outcome::Refused(refusal),
     };
-    record(app, spent, outcome, number).await
+    Ok(record(app, &call, Ending::new(&spent, outcome)).await)
+}
+
+/// Everything that stands ready when a person's yes has been found good.
+struct Prepared {
+    looked: Looked,
+    call: CheckedCall,
+    session: OpenSession,
+}
+
+/// Steps 1 and 2.
+async fn before_the_decision(app: &App, viewer: &Viewer, yes: &YesTo) -> Result<Prepared, Refusal> {
+    let (looked, session) = tokio::join!(card::look(app, yes.number), open(app));
+    let looked = looked?;
+    let call = card::check_yes(yes, &looked)?;
+    if !app.registry.still_operates(&viewer.person) {
+        return Err(Refusal::bare(RefusalCode::NotPermitted));
+    }
+    Ok(Prepared { looked, call, session: session? })
 }
 
 async fn open(app: &App) -> Result<OpenSession, Refusal> {
-    let token = host::files::read_secret(&app.config.token_file, host::files::Owner::Me).map_err(|error| {
-        tracing::warn!(%error, "sign-in for writing");
-        Refusal::bare(RefusalCode::NoSignIn)
-    })?;
-    OpenSession::open(&app.destination, &token).await.map_err(|error| {
+    let bearer = app.bearer.as_ref().ok_or_else(|| Refusal::bare(RefusalCode::NoSignIn))?;
+    OpenSession::open(&app.destination, bearer).await.map_err(|error| {
         tracing::warn!(%error, "session for the write");
         Refusal::new(RefusalCode::ConnectionLost, "no session for the write could be opened")
     })
 }
 
-async fn decide(app: &App, viewer: &Viewer, yes: &YesTo) -> Result<(), Refusal> {
-    if !app.registry.still_operates(&viewer.person) {
-        return Err(Refusal::bare(RefusalCode::NotPermitted));
-    }
+/// Steps 3 and 4. When the approval cannot be spent, the row ends as refused: nothing was sent.
+async fn decide_and_consume(app: &App, viewer: &Viewer, yes: &YesTo) -> Result<ConsumedApproval, Refusal> {
     let (viewer, number, digest) = (viewer.clone(), yes.number, yes.digest);
-    app.store
-        .call(move |store| {
-            let decision =
-                Decision::Approve { person: &viewer.person, surface: viewer.surface, session: viewer.session, digest };
-            store.decide(number, &decision)
-        })
-        .await
-        .map(|_| ())
-        .map_err(StoreError::into_refusal)
+    let decided = app.store.call(move |store| {
+        let decision =
+            Decision::Approve { person: &viewer.person, surface: viewer.surface, session: viewer.session, digest };
+        store.decide(number, &decision)
+    });
+    decided.await.map_err(StoreError::into_refusal)?;
+    let consumed = app.store.call(move |store| store.consume(number)).await.map_err(StoreError::into_refusal);
+    if let Err(refusal) = &consumed {
+        let refusal = refusal.clone();
+        let ended = app.store.call(move |store| store.refuse_approved(number, &refusal)).await;
+        if let Err(error) = ended {
+            tracing::error!(%error, %number, "an approval that could not be spent");
+        }
+    }
+    consumed
 }
 
-async fn ready(
+/// Step 5. Any doubt is a refusal, and the approval stays spent.
+async fn look_again(
     app: &App,
     approval: ConsumedApproval,
-    (looked, call): (Looked, CheckedCall),
-    session: OpenSession,
+    prepared: Prepared,
     began: i64,
 ) -> Result<ReadyWrite, Refusal> {
+    let Prepared { looked, call, session } = prepared;
     let mut observed = looked.observed?;
-    // 5. The policy that judged it is still the one in force.
+    // Slices are counted at start; the row may have been made by a process that read another policy.
     if app.slices.get(&call.tool()) != Some(&approval.proposal().record().policy_version) {
         return Err(Refusal::bare(RefusalCode::PolicyChanged));
     }
-    // 6. The bytes are made now, so that nothing but the checks stands between the last read and the send.
-    let prepared: PreparedCall =
+    // The bytes are made now, so that nothing but the checks stands between the last read and the send.
+    let bytes =
         session.prepare(call.tool(), call.arguments()).map_err(|_| Refusal::bare(RefusalCode::ConnectionLost))?;
-    // 7. The target's own recorder and events, by id, last; then every check again.
     last_read(app, &call, &mut observed).await?;
+    // What is judged is as old as the first of its reads.
     observed.read_boot_ms = began;
-    if app.clock.boot_ms() - began > limits::READ_TO_WRITE_MS {
-        return Err(Refusal::bare(RefusalCode::Stale));
-    }
-    recheck(app, approval, LastLook { call: &call, observed: &observed }, prepared)
+    recheck(app, approval, LastLook { call: &call, observed: &observed }, bytes)
 }
 
 async fn last_read(app: &App, call: &CheckedCall, observed: &mut Observed) -> Result<(), Refusal> {
@@ -120,34 +152,40 @@ async fn last_read(app: &App, call: &CheckedCall, observed: &mut Observed) -> Re
     Ok(())
 }
 
-async fn with_receipt(app: &App, call: &CheckedCall, outcome: Outcome) -> Outcome {
-    match outcome {
-        Outcome::Ok(_) => Outcome::Ok(read_back(app, call).await),
-        Outcome::Unknown(why) => Outcome::Unknown(format!("{why}; {}", read_back(app, call).await)),
-        Outcome::Error(_) | Outcome::Refused(_) => outcome,
-    }
-}
-
-/// Records the outcome. A store that cannot be written for a moment is asked again: what ran must not be missing.
-async fn record(app: &App, spent: Spent, outcome: Outcome, number: ProposalNumber) -> Result<News, Refusal> {
-    let spent = Arc::new(spent);
-    let mut tries = 0;
-    loop {
-        let (spent, outcome) = (spent.clone(), outcome.clone());
-        let done = app
-            .store
-            .call(move |store| {
-                store.record(&spent, outcome)?;
-                store.fate(number)
-            })
-            .await;
-        match done {
-            Err(StoreError::Sqlite(error)) if tries < RECORD_TRIES => {
-                tracing::error!(%error, "recording an outcome; trying again");
-                tries += 1;
-                tokio::time::sleep(Duration::from_millis(200)).await;
-            }
-            done => return done.map_err(StoreError::into_refusal),
+/// Step 7. The outcome first, then the read-back; the person hears both.
+async fn record(app: &App, call: &CheckedCall, ending: Ending) -> News {
+    let mut news = ending.news().clone();
+    store_ending(app, ending).await;
+    if matches!(news.state, ProposalState::Ok | ProposalState::Unknown) {
+        let receipt = read_back(app, call).await;
+        news.detail = if news.detail.is_empty() { receipt.clone() } else { format!("{}; {receipt}", news.detail) };
+        let number = news.number;
+        if let Err(error) = app.store.call(move |store| store.add_receipt(number, &receipt)).await {
+            tracing::error!(%error, %number, "receipt");
         }
     }
+    news
+}
+
+/// Offers the outcome to the store until it is taken; what stays is kept for the sweep. What ran must not be missing.
+async fn store_ending(app: &App, ending: Ending) {
+    for _ in 0..RECORD_TRIES {
+        let offered = ending.clone();
+        match app.store.call(move |store| store.record(&offered)).await {
+            Ok(()) => return,
+            Err(error) => {
+                let news = ending.news();
+                tracing::error!(%error, number = %news.number, outcome = news.state.as_str(), "an outcome is not recorded yet");
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    app.keep_unrecorded(ending);
+}
+
+/// Runs `work` inside what is left of the 15 s since `began`, else `stale`.
+async fn within<T>(app: &App, began: i64, work: impl Future<Output = T>) -> Result<T, Refusal> {
+    let left = began + limits::READ_TO_WRITE_MS - app.clock.boot_ms();
+    let left = Duration::from_millis(u64::try_from(left).unwrap_or(0));
+    tokio::time::timeout(left, work).await.map_err(|_| Refusal::bare(RefusalCode::Stale))
 }

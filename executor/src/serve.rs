@@ -8,17 +8,24 @@ use crate::intake::Intake;
 use crate::listen;
 use crate::page::{self, PageSettings};
 use crate::principals::Registry;
+use crate::seldom::Seldom;
+use crate::store::audit::Step;
 use crate::store::{Store, StoreError, StoreHandle};
+use crate::sweep::sweep;
 use control::status::Witness;
 use host::clock::Clock;
+use hyper::header::HeaderValue;
 use policy::call::Tool;
+use policy::limits;
 use reader::endpoint::Endpoint;
 use reader::session::ReadClient;
 use reader::token::{SignIn, SignInError};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::AtomicI64;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 /// Why the executor stopped.
 #[derive(Debug)]
@@ -32,7 +39,7 @@ pub enum ServeError {
 }
 
 impl ServeError {
-    /// The exit code: 78 keeps the service manager from starting again, 2 is a setting, 1 anything else.
+    /// The exit code: 2 when a setting is wrong, 1 for anything else.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -66,6 +73,9 @@ impl From<StoreError> for ServeError {
     }
 }
 
+/// How long a stop waits for a run: its reads, its write and its read-back.
+const LAST_RUN: Duration = Duration::from_secs(100);
+
 /// Runs the executor until SIGINT, SIGTERM or, with `stop_with_stdin`, the end of standard input.
 ///
 /// # Errors
@@ -79,8 +89,7 @@ pub async fn serve(stop_with_stdin: bool) -> Result<(), ServeError> {
     let intake = Arc::new(Intake::new(&app));
     let settings =
         PageSettings { port: app.config.page_port, state_dir: app.config.state.clone(), clock: app.clock.clone() };
-    let mut page =
-        page::start(desk.clone(), settings).await.map_err(|e| ServeError::Config(ConfigError(e.to_string())))?;
+    let mut page = page::start(desk.clone(), settings).await.map_err(|e| ServeError::Page(e.to_string()))?;
     // Set once; nobody else sets it.
     let _ = app.page.set(page.address.clone());
     tracing::info!(page = page.address, isolation = app.isolation().as_str(), "fleetwatch-executor is up");
@@ -91,20 +100,11 @@ pub async fn serve(stop_with_stdin: bool) -> Result<(), ServeError> {
         why = page.failed() => Err(ServeError::Page(why.to_string())),
         () = sweep(&app) => Ok(()),
     };
-    // A run that has begun is finished before the process goes.
-    let _one = app.one_run.lock().await;
+    // A run that has begun is finished before the process goes; no other begins.
+    app.stopping.store(true, Ordering::SeqCst);
+    let _last = tokio::time::timeout(LAST_RUN, app.one_run.lock()).await;
     page.stopped().await;
     ended
-}
-
-/// Expires what is due once a second, so that an expiry is an event and not something the next question stumbles on.
-async fn sweep(app: &App) {
-    loop {
-        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-        if let Err(error) = app.store.call(|store| store.expire_due()).await {
-            tracing::error!(%error, "expiring what is due");
-        }
-    }
 }
 
 fn start() -> Result<Arc<App>, ServeError> {
@@ -116,16 +116,31 @@ fn start() -> Result<Arc<App>, ServeError> {
     })?;
     let endpoint = Endpoint::parse(&config.mcp_url, config.slot).map_err(|e| ConfigError(e.to_string()))?;
     let destination = Destination::of(&endpoint).map_err(ConfigError)?;
-    let reads = reads(&config, endpoint, &clock)?;
+    let (reads, bearer) = sign_in(&config, endpoint, &clock)?;
     let (mut store, started) = Store::open(&config.state, &clock)?;
+    store.claim(config.slot.as_str())?;
+    let isolation = if config.single_user() { "none" } else { "users" };
+    store.note(&Step {
+        kind: "settings",
+        proposal: None,
+        principal: "executor",
+        surface: "",
+        detail: json!({ "slot": config.slot.as_str(), "isolation": isolation, "dry_run": config.behaviour.dry_run() }),
+    })?;
     let slices = slices(&mut store, &config, &registry)?;
     let app = App {
         started_boot_ms: clock.boot_ms(),
-        store: StoreHandle::spawn(store)?,
-        clock,
         registry,
         reads,
         destination,
+        bearer,
+        frozen: AtomicBool::new(store.is_frozen()?),
+        stopping: AtomicBool::new(false),
+        store: StoreHandle::spawn(store)?,
+        unrecorded: Mutex::default(),
+        to_withdraw: Mutex::default(),
+        strangers: Seldom::new(&clock),
+        bad_witnesses: Seldom::new(&clock),
         slices,
         started,
         one_run: tokio::sync::Mutex::default(),
@@ -134,21 +149,29 @@ fn start() -> Result<Arc<App>, ServeError> {
         names: Mutex::default(),
         witness: Mutex::new(Witness::Unwitnessed),
         last_read_boot_ms: AtomicI64::new(-1),
+        clock,
         config,
     };
     Ok(Arc::new(app))
 }
 
-/// The read client on the writing sign-in. No sign-in is a state that `status` shows, a bad file is an error.
-fn reads(config: &Config, endpoint: Endpoint, clock: &Clock) -> Result<Option<ReadClient>, ConfigError> {
+/// The read client on the writing sign-in and the same sign-in for the write. No sign-in is a state that `status` shows, a
+/// bad file is an error.
+fn sign_in(
+    config: &Config,
+    endpoint: Endpoint,
+    clock: &Clock,
+) -> Result<(Option<ReadClient>, Option<HeaderValue>), ConfigError> {
     let sign_in = match SignIn::load(&config.token_file) {
         Ok(sign_in) => sign_in,
-        Err(SignInError::Missing { .. }) => return Ok(None),
+        Err(SignInError::Missing { .. }) => return Ok((None, None)),
         Err(error) => return Err(ConfigError(error.to_string())),
     };
+    let bearer = sign_in.header();
     let client = ReadClient::new(endpoint, sign_in, Arc::new(config.tools.clone()), clock.clone())
-        .map_err(|e| ConfigError(e.to_string()))?;
-    Ok(Some(client))
+        .map_err(|e| ConfigError(e.to_string()))?
+        .with_call_limit(Duration::from_millis(limits::READ_TO_WRITE_MS.unsigned_abs()));
+    Ok((Some(client), bearer))
 }
 
 /// One slice per proposable tool: its entry, autonomy and the like, the fence, the operators.

@@ -146,7 +146,8 @@ fn url_safe(bytes: &[u8]) -> String {
 }
 
 /// Lower-case hexadecimal, for names that are not secret.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

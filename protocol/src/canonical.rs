@@ -144,7 +144,7 @@ fn is_plain_integer(bytes: &[u8], line: usize, column: usize) -> bool {
     let text = bytes.split(|b| *b == b'\n').nth(line - 1).and_then(|line| line.get(..column)).unwrap_or_default();
     let is_number = |b: &u8| b.is_ascii_digit() || b"+-.eE".contains(b);
     // The parser may stop on the number's last character or on the one behind it.
-    let ends = text.iter().rposition(|b| is_number(b)).map_or(0, |at| at + 1);
+    let ends = text.iter().rposition(is_number).map_or(0, |at| at + 1);
     let number = text.get(..ends).unwrap_or_default();
     let starts = number.iter().rposition(|b| !is_number(b)).map_or(0, |at| at + 1);
     let number = number.get(starts..).unwrap_or_default();

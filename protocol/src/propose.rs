@@ -221,7 +221,7 @@ pub enum ExecutorSays {
     News {
         /// The newest audit row, to be kept as a witness.
         head: AuditHead,
-        /// At most 100 items.
+        /// At most 25 items; more come at the next poll.
         items: Vec<News>,
     },
     /// Not admitted.

@@ -114,6 +114,8 @@ codes! {
     RoomRecording = "room_recording",
     /// The room is streaming.
     RoomStreaming = "room_streaming",
+    /// Another approved change is running, or the executor is stopping.
+    RunBusy = "run_busy",
     /// The sign-in for writing is dead.
     SignInDead = "sign_in_dead",
     /// First read to write took more than 15 s.

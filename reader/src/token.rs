@@ -32,8 +32,10 @@ impl SignIn {
         Ok(Self(text))
     }
 
-    // Marked sensitive, so that no debug output of the HTTP client shows it.
-    pub(crate) fn header(&self) -> Option<HeaderValue> {
+    /// The `Authorization` value, marked sensitive, so that no debug output of an HTTP client shows it. `None` when the
+    /// bearer cannot stand in a header.
+    #[must_use]
+    pub fn header(&self) -> Option<HeaderValue> {
         let text = Zeroizing::new(format!("Bearer {}", self.0.expose()));
         let mut value = HeaderValue::from_str(&text).ok()?;
         value.set_sensitive(true);

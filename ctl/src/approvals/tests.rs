@@ -146,11 +146,14 @@ async fn list_show_deny_and_history_say_what_the_executor_said() {
             OperatorSays::Deny { number } => ExecutorSays::Ended(testing::news(number.get(), ProposalState::Denied)),
             OperatorSays::DenyAll => ExecutorSays::DeniedAll { numbers: vec![number(7), number(12)] },
             OperatorSays::History { .. } => ExecutorSays::History(vec![sample_row(7)]),
-            OperatorSays::Approve(_)
+            OperatorSays::AgentResume { .. }
+            | OperatorSays::Approve(_)
             | OperatorSays::AuditVerify
+            | OperatorSays::Freeze
             | OperatorSays::Hello(_)
             | OperatorSays::PinSet { .. }
-            | OperatorSays::Status => ExecutorSays::Refused(Refusal::bare(RefusalCode::NotPermitted)),
+            | OperatorSays::Status
+            | OperatorSays::Thaw { .. } => ExecutorSays::Refused(Refusal::bare(RefusalCode::NotPermitted)),
         })
     });
     let session = testing::session(run.path());

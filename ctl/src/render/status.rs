@@ -48,6 +48,9 @@ fn executor(page: &mut Page, status: &ExecutorStatus) {
     if status.frozen {
         page.field("  Frozen", "yes: nothing is taken in or run");
     }
+    for agent in &status.paused_agents {
+        page.field("  Paused agent", &safe(agent));
+    }
     let queue = &status.queue;
     page.field("  Waiting", &format!("{} of at most {}", queue.pending, queue.pending_limit));
     page.field("  Last hour", &format!("{} of at most {} proposals", queue.hour, queue.hour_limit));
@@ -111,6 +114,7 @@ fn executor_json(status: &ExecutorStatus) -> Value {
         "autonomy": status.autonomy,
         "dry_run": status.dry_run,
         "frozen": status.frozen,
+        "paused_agents": status.paused_agents,
         "queue": {
             "pending": status.queue.pending,
             "pending_limit": status.queue.pending_limit,

@@ -5,6 +5,7 @@ use crate::app::App;
 use crate::store::{ProposalRow, StoredProposal};
 use control::card::{ArgumentFact, CardFacts, NamedFact, TargetFact};
 use policy::call::{CheckedCall, Slot, Target, Tool};
+use policy::ids::MasterId;
 use policy::limits;
 use policy::observed::{Device, Observed};
 use policy::words::{self, DenyOnly};
@@ -41,7 +42,7 @@ pub(super) fn build(
         deny_only.push(words::deny_only(&DenyOnly::NoPlainWords));
     }
     let targets = both.map(|(call, observed)| target_facts(app, call, observed)).unwrap_or_default();
-    if targets.iter().any(|target| target.name.ends_with('…')) {
+    if both.is_some_and(|(call, observed)| any_name_is_cut(call, observed)) {
         deny_only.push(words::deny_only(&DenyOnly::Unshowable));
     }
     let disruptive = call.as_ref().map_or(true, |call| call.rules().disruptive);
@@ -50,7 +51,7 @@ pub(super) fn build(
     CardFacts {
         number: row.number,
         tool: Shown::whole(&row.tool).into_string(),
-        heading: both.and_then(heading).unwrap_or_else(|| heading_without_read(app, row)),
+        heading: both.and_then(heading).unwrap_or_else(|| heading_without_read(app, row, MasterId::to_string)),
         confirm: (disruptive && !targets.is_empty())
             .then(|| targets.iter().map(|target| target.name.as_str()).collect::<Vec<_>>().join(", ")),
         targets,
@@ -68,8 +69,8 @@ pub(super) fn build(
     }
 }
 
-/// A row's plain words without a fresh read: the unit's name as it was last read, or its id.
-pub(super) fn heading_without_read(app: &App, row: &ProposalRow) -> Worded {
+/// A row's plain words without a fresh read; `name` gives what stands for a unit.
+pub(super) fn heading_without_read(app: &App, row: &ProposalRow, name: impl Fn(&MasterId) -> String) -> Worded {
     let call = Canonical::parse(row.arguments.as_bytes())
         .ok()
         .and_then(|arguments| app.config.tools.check_call(&row.tool, &arguments).ok());
@@ -77,7 +78,7 @@ pub(super) fn heading_without_read(app: &App, row: &ProposalRow) -> Worded {
     let Some(call) = call else { return Worded::same(tool) };
     let Some(target) = call.targets().first() else { return Worded::same(tool) };
     let channel = target.channel.as_ref().map(policy::ids::ChannelId::as_str);
-    words::heading(call.tool(), call.action(), &app.name_of(&target.master), channel)
+    words::heading(call.tool(), call.action(), &name(&target.master), channel)
 }
 
 fn heading((call, observed): (&CheckedCall, &Observed)) -> Option<Worded> {
@@ -206,6 +207,24 @@ fn named_facts(app: &App, call: &CheckedCall, observed: &Observed) -> Vec<NamedF
         named.push(NamedFact { label: Worded::new("Destination", "Destino"), value: Worded::same(value) });
     }
     named
+}
+
+/// Whether a name that the card shows had to lose its end: two things could then look the same.
+fn any_name_is_cut(call: &CheckedCall, observed: &Observed) -> bool {
+    let mut names: Vec<&str> = Vec::new();
+    for target in call.targets() {
+        let Some(device) = observed.team.device(&target.master) else { continue };
+        names.push(&device.name);
+        names.extend(target.channel.as_ref().and_then(|id| device.channel(id)).map(|channel| channel.name.as_str()));
+        if let Some(Some(event)) = observed.events.get(&device.id) {
+            names.push(&event.title);
+        }
+    }
+    let streams = observed.streams.as_deref().unwrap_or_default();
+    if let Some(stream) = call.stream_id().and_then(|id| streams.iter().find(|stream| stream.id == id)) {
+        names.extend([stream.name.as_str(), stream.host.as_str()]);
+    }
+    names.iter().any(|name| Shown::capped(name, limits::NAME).was_cut())
 }
 
 /// The drafter's words: redacted, capped, hidden characters visible.

@@ -32,7 +32,10 @@ pub(crate) struct Looked {
     expires_in: i64,
 }
 
-/// Reads the row and the room, and builds the facts. A proposal that does not wait is refused with who decided it.
+/// Reads the row and the room, and builds the facts. A failed read is not an error here: the card then has Deny only.
+///
+/// # Errors
+/// `not_waiting` with who decided it, `unknown_proposal`, `store_failed`.
 pub(crate) async fn look(app: &App, number: ProposalNumber) -> Result<Looked, Refusal> {
     let (row, stored) = app
         .store
@@ -60,7 +63,10 @@ pub(crate) async fn look(app: &App, number: ProposalNumber) -> Result<Looked, Re
     Ok(Looked { call, observed, facts, digest, expires_in: row.expires_in })
 }
 
-/// A card for one viewer, with its ticket.
+/// A card for one viewer, with its ticket. Marks it seen.
+///
+/// # Errors
+/// `store_failed`.
 pub(crate) async fn card_for(app: &App, viewer: &Viewer, looked: Looked) -> Result<Card, Refusal> {
     let number = looked.facts.number;
     let (digest, session, boot_ms) = (looked.digest, viewer.session, app.clock.boot_ms());
@@ -91,25 +97,42 @@ pub(crate) async fn card_for(app: &App, viewer: &Viewer, looked: Looked) -> Resu
     })
 }
 
-/// Whether this yes is good: the ticket of this very card and session, two seconds old, for facts that still hold, on a card
-/// that may be approved, with the room named when it must be.
-pub(crate) async fn check_yes(
-    app: &App,
-    viewer: &Viewer,
-    yes: &YesTo,
-    looked: &Looked,
-) -> Result<CheckedCall, Refusal> {
-    check_seen(app, viewer, yes, looked).await?;
+/// Whether this yes is good for the card as it is now: the facts still hold, it may be approved, and the room is named when
+/// it must be. The ticket was checked before anything was read.
+///
+/// # Errors
+/// `card_changed`, `not_approvable`, `room_not_confirmed`.
+pub(crate) fn check_yes(yes: &YesTo, looked: &Looked) -> Result<CheckedCall, Refusal> {
+    check_facts(yes, looked)?;
     match (&looked.facts.confirm, &yes.confirm) {
-        (None, _) => {}
-        (Some(wanted), Some(typed)) if wanted == typed.trim() => {}
-        (Some(wanted), _) => return Err(Refusal::new(RefusalCode::RoomNotConfirmed, wanted)),
+        (None, _) if !looked.facts.disruptive => {}
+        (Some(wanted), Some(typed)) if wanted.trim() == typed.trim() => {}
+        (wanted, _) => {
+            return Err(Refusal::new(RefusalCode::RoomNotConfirmed, wanted.as_deref().unwrap_or_default()));
+        }
     }
     looked.call.clone()
 }
 
 /// The same without the second confirmation.
-pub(crate) async fn check_seen(app: &App, viewer: &Viewer, yes: &YesTo, looked: &Looked) -> Result<(), Refusal> {
+///
+/// # Errors
+/// `card_changed`, `not_approvable`.
+pub(crate) fn check_facts(yes: &YesTo, looked: &Looked) -> Result<(), Refusal> {
+    if !host::secret::same(&looked.digest, &yes.digest) {
+        return Err(Refusal::bare(RefusalCode::CardChanged));
+    }
+    if let Some(reason) = looked.facts.deny_only.first() {
+        return Err(Refusal::new(RefusalCode::NotApprovable, &reason.en));
+    }
+    Ok(())
+}
+
+/// Whether the ticket is the one of this card, this session and this number, and at least two seconds old now.
+///
+/// # Errors
+/// `bad_ticket`, `too_soon`.
+pub(crate) async fn check_ticket(app: &App, viewer: &Viewer, yes: &YesTo) -> Result<(), Refusal> {
     let (number, digest, session, ticket) = (yes.number, yes.digest, viewer.session, yes.ticket.clone());
     let now = app.clock.boot_ms();
     app.store
@@ -118,14 +141,7 @@ pub(crate) async fn check_seen(app: &App, viewer: &Viewer, yes: &YesTo, looked: 
             Ok(ticket::check(store.keys(), &ticket, shown, now)?)
         })
         .await
-        .map_err(StoreError::into_refusal)?;
-    if !host::secret::same(&looked.digest, &yes.digest) {
-        return Err(Refusal::bare(RefusalCode::CardChanged));
-    }
-    if let Some(reason) = looked.facts.deny_only.first() {
-        return Err(Refusal::new(RefusalCode::NotApprovable, &reason.en));
-    }
-    Ok(())
+        .map_err(StoreError::into_refusal)
 }
 
 /// The call that the stored arguments mean under the policy in force; a changed schema is a changed policy.
@@ -163,7 +179,7 @@ fn notes(app: &App, looked: &Looked) -> Vec<Worded> {
 
 /// A row's plain words without a fresh read, for lists.
 pub(crate) fn heading_of(app: &App, row: &ProposalRow) -> Worded {
-    facts::heading_without_read(app, row)
+    facts::heading_without_read(app, row, |id| app.name_of(id))
 }
 
 /// A row's target ids, for lists.

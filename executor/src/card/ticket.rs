@@ -1,11 +1,10 @@
 //! Tickets: the proof that this very card was put before this very session, and when. Every decision carries one.
 
-use crate::store::{Keys, StoreError, hex};
-use hmac::{Hmac, KeyInit, Mac};
+use crate::store::{Keys, StoreError};
+use host::secret::hex;
 use policy::limits;
 use protocol::ids::ProposalNumber;
 use protocol::refusal::{Refusal, RefusalCode};
-use sha2::Sha256;
 
 /// What a ticket is bound to.
 #[derive(Debug, Clone, Copy)]
@@ -38,12 +37,7 @@ pub(crate) fn check(keys: &Keys, ticket: &str, shown: Shown<'_>, now_boot_ms: i6
 }
 
 fn mac(keys: &Keys, shown: Shown<'_>, boot_ms: i64) -> Result<String, StoreError> {
-    let mut mac = Hmac::<Sha256>::new_from_slice(keys.tickets.expose())
-        .map_err(|_| StoreError::Corrupt("ticket key".to_owned()))?;
-    mac.update(b"fleetwatch ticket 1\0");
-    mac.update(&shown.number.get().to_be_bytes());
-    mac.update(shown.digest);
-    mac.update(shown.session);
-    mac.update(&boot_ms.to_be_bytes());
-    Ok(hex(&mac.finalize().into_bytes()))
+    let number = shown.number.get().to_be_bytes();
+    let parts: [&[u8]; 4] = [&number, shown.digest, shown.session, &boot_ms.to_be_bytes()];
+    Ok(hex(&crate::mac::sign(&keys.tickets, "fleetwatch ticket 1", &parts)?))
 }

@@ -30,6 +30,24 @@ impl Door {
         }
     }
 
+    /// Whether somebody on this connection may see the page at all.
+    pub(super) fn may_visit(&self, uid: Option<u32>) -> bool {
+        match self {
+            Self::Desk(desk) => desk.may_visit(uid),
+            #[cfg(test)]
+            Self::Played(desk) => desk.may_visit(uid),
+        }
+    }
+
+    /// Whether the person of a session still has the rights, and the PIN, that it was opened with.
+    pub(super) fn knows(&self, person: &Person) -> bool {
+        match self {
+            Self::Desk(desk) => desk.knows(person),
+            #[cfg(test)]
+            Self::Played(_) => true,
+        }
+    }
+
     /// The person whose PIN this is.
     pub(super) async fn log_in(&self, name: Option<&str>, pin: &str) -> Result<Person, Refusal> {
         match self {

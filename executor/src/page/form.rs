@@ -92,11 +92,6 @@ pub(super) fn from_hex(text: &str) -> Result<[u8; 32], BadForm> {
     Ok(bytes)
 }
 
-/// Lower-case hexadecimal.
-pub(super) fn to_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,7 +137,7 @@ mod tests {
     #[test]
     fn a_digest_has_one_spelling() {
         let digest = [0xab; 32];
-        assert_eq!(from_hex(&to_hex(&digest)), Ok(digest));
+        assert_eq!(from_hex(&host::secret::hex(&digest)), Ok(digest));
         for bad in ["", "ab", &"AB".repeat(32), &"g0".repeat(32), &"a".repeat(65)] {
             assert_eq!(from_hex(bad), Err(BadForm), "{bad}");
         }

@@ -78,6 +78,9 @@ fn number_of(text: &str) -> Option<ProposalNumber> {
 impl Site {
     /// Answers one request.
     pub(super) async fn answer(&self, request: PageRequest) -> PageAnswer {
+        if !self.door.may_visit(request.peer_uid) {
+            return self.plain(&request, 403, render::words::NOT_FOR_YOU);
+        }
         let Some(place) = place(&request.path) else {
             return self.plain(&request, 404, render::words::NO_SUCH_PAGE);
         };
@@ -158,7 +161,7 @@ impl Site {
 
     fn inside(&self, request: &PageRequest) -> Option<Inside> {
         let cookie = request.cookie.as_ref().map(|cookie| cookie.as_str());
-        self.sessions.find(cookie, request.peer_uid)
+        self.sessions.find(cookie, request.peer_uid).filter(|inside| self.door.knows(&inside.viewer.person))
     }
 
     // A page for somebody who may not be signed in: no facts.

@@ -5,7 +5,6 @@ mod waits;
 pub(super) use waits::Waits;
 
 use crate::desk::{Person, Surface, Viewer};
-use hmac::{Hmac, KeyInit, Mac};
 use host::clock::Clock;
 use host::files::{FileError, create_private};
 use host::secret::{Key32, RandomError, SecretText, random_token, same};
@@ -118,7 +117,8 @@ pub(super) struct Inside {
 impl Inside {
     /// The token of one form.
     pub(super) fn token(&self, purpose: Purpose) -> String {
-        mac(&self.key, &purpose.text()).map(|mac| super::form::to_hex(&mac)).unwrap_or_default()
+        let mac = crate::mac::sign(&self.key, "fleetwatch page form 1", &[purpose.text().as_bytes()]);
+        mac.map(|mac| host::secret::hex(&mac)).unwrap_or_default()
     }
 
     /// Whether a posted token is that form's.
@@ -126,12 +126,6 @@ impl Inside {
         let want = self.token(purpose);
         !want.is_empty() && same(want.as_bytes(), token.as_bytes())
     }
-}
-
-fn mac(key: &Key32, text: &str) -> Option<[u8; 32]> {
-    let mut mac = Hmac::<Sha256>::new_from_slice(key.expose()).ok()?;
-    mac.update(text.as_bytes());
-    Some(mac.finalize().into_bytes().into())
 }
 
 fn sha256(bytes: &[u8]) -> [u8; 32] {

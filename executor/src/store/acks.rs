@@ -8,12 +8,12 @@ use protocol::refusal::{Refusal, RefusalCode};
 use rusqlite::params;
 
 impl Store {
-    /// What ended for this agent since its last ack, oldest first, at most 100.
+    /// What ended for this agent since its last ack, oldest first, at most 25: they fit a frame in any script.
     pub(crate) fn news(&mut self, agent: &Label) -> Result<Vec<News>, StoreError> {
         self.expire_due()?;
         let mut statement = self.connection.prepare(
             "SELECT number, state, code, detail FROM proposals
-             WHERE agent = ? AND acked = 0 AND state NOT IN ('pending', 'approved', 'consumed') ORDER BY number LIMIT 100",
+             WHERE agent = ? AND acked = 0 AND state NOT IN ('pending', 'approved', 'consumed') ORDER BY number LIMIT 25",
         )?;
         let mut rows = statement.query([agent.as_str()])?;
         let mut news = Vec::new();
@@ -28,30 +28,19 @@ impl Store {
         let numbers = numbers.to_vec();
         let agent = agent.as_str().to_owned();
         self.write(move |tx, _| {
+            let mut mark = tx.prepare(
+                "UPDATE proposals SET acked = 1
+                 WHERE number = ? AND agent = ? AND state NOT IN ('pending', 'approved', 'consumed')",
+            )?;
             for number in numbers {
-                tx.execute(
-                    "UPDATE proposals SET acked = 1
-                     WHERE number = ? AND agent = ? AND state NOT IN ('pending', 'approved', 'consumed')",
-                    params![sql_number(number), agent],
-                )?;
+                mark.execute(params![sql_number(number), agent])?;
             }
             Ok(())
-        })
-    }
-
-    /// Where one proposal stands.
-    pub(crate) fn fate(&mut self, number: ProposalNumber) -> Result<News, StoreError> {
-        let row = self.row(number)?;
-        Ok(News {
-            number,
-            state: row.state,
-            refusal: row.code.map(|code| Refusal { code, detail: row.detail.clone() }),
-            detail: row.detail,
         })
     }
 }
 
 fn news_of(number: i64, state: &str, code: &str, detail: String) -> Result<News, StoreError> {
-    let refusal = RefusalCode::from_text(code).map(|code| Refusal { code, detail: detail.clone() });
+    let refusal = RefusalCode::from_text(code).map(|code| Refusal::new(code, &detail));
     Ok(News { number: number_of(number)?, state: state_of(state)?, refusal, detail })
 }

@@ -40,19 +40,22 @@ impl Store {
     /// Order: begin → compare-and-swap → append and sync the spent line → commit → the right. If the line or the commit
     /// fails, everything rolls back, nothing may run, and the approval stays spent.
     ///
+    /// On any error nothing may be written, and the caller moves the row out of `approved`.
+    ///
     /// # Errors
     /// A refusal (`approval_used`, `approval_expired`, `boot_changed`, `binding_mismatch`, `not_waiting`), or [`StoreError`].
     pub fn consume(&mut self, number: ProposalNumber) -> Result<ConsumedApproval, StoreError> {
         let boot_id = self.clock.boot_id().to_owned();
         let unix = self.clock.unix();
         let tx = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        super::freeze::check(&tx)?;
         let proposal = load(&tx, &self.keys, number)?;
-        let (approval, consumed_before) = approval_of(&tx, &proposal)?;
+        let (approval, mac, consumed_before) = approval_of(&tx, &proposal)?;
         // A spent line is enough to refuse, even when the database has forgotten.
         if consumed_before || self.spent.is_spent(&approval.id) {
             return Err(StoreError::refused(RefusalCode::ApprovalUsed));
         }
-        if approval.mac(&self.keys)? != stored_mac(&tx, &approval.id)? {
+        if !host::secret::same(approval.mac(&self.keys)?.as_bytes(), mac.as_bytes()) {
             return Err(StoreError::refused(RefusalCode::BindingMismatch));
         }
         swap(&tx, number, &approval, &boot_id)?;
@@ -99,9 +102,9 @@ fn swap(
     if moved == 1 { Ok(()) } else { Err(StoreError::refused(RefusalCode::NotWaiting)) }
 }
 
-fn approval_of(tx: &Transaction<'_>, proposal: &StoredProposal) -> Result<(BoundApproval, bool), StoreError> {
+fn approval_of(tx: &Transaction<'_>, proposal: &StoredProposal) -> Result<(BoundApproval, String, bool), StoreError> {
     tx.query_row(
-        "SELECT id, principal, surface, session, digest, boot_id, expires_at, expires_boot_ms, used
+        "SELECT id, principal, surface, session, digest, boot_id, expires_at, expires_boot_ms, mac, used
          FROM approvals WHERE proposal = ?",
         [sql_number(proposal.number())],
         |r| {
@@ -116,7 +119,7 @@ fn approval_of(tx: &Transaction<'_>, proposal: &StoredProposal) -> Result<(Bound
                 expires_at: r.get(6)?,
                 expires_boot_ms: r.get(7)?,
             };
-            Ok((approval, r.get(8)?))
+            Ok((approval, r.get(8)?, r.get(9)?))
         },
     )
     .optional()?
@@ -126,8 +129,4 @@ fn approval_of(tx: &Transaction<'_>, proposal: &StoredProposal) -> Result<(Bound
             &format!("proposal {} is {}", proposal.number(), proposal.state().as_str()),
         ))
     })
-}
-
-fn stored_mac(tx: &Transaction<'_>, id: &str) -> Result<String, StoreError> {
-    Ok(tx.query_row("SELECT mac FROM approvals WHERE id = ?", [id], |r| r.get(0))?)
 }

@@ -4,9 +4,11 @@
 //! audit row, under WAL and `synchronous=FULL`.
 
 mod acks;
+mod agents;
 pub(crate) mod audit;
 mod consume;
 mod error;
+mod freeze;
 mod handle;
 mod moves;
 mod outcome;
@@ -20,8 +22,8 @@ pub use audit::ChainReport;
 pub use consume::ConsumedApproval;
 pub use error::StoreError;
 pub(crate) use handle::StoreHandle;
-pub(crate) use outcome::Spent;
-pub use outcome::{Ended, Outcome};
+pub use outcome::Outcome;
+pub(crate) use outcome::{Ending, Spent};
 pub use proposal::{Limits, NewProposal, StoredProposal};
 pub(crate) use read::ProposalRow;
 pub use start::Started;
@@ -29,7 +31,7 @@ pub(crate) use start::WitnessVerdict;
 
 use audit::Step;
 use host::clock::Clock;
-use host::secret::{Key32, random_bytes};
+use host::secret::{Key32, hex, random_bytes};
 use nix::fcntl::{Flock, FlockArg};
 use protocol::hello::AuditHead;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -84,7 +86,9 @@ impl Store {
                 rusqlite::version()
             )));
         }
-        host::files::ensure_private_dir(folder).map_err(|e| StoreError::File(e.to_string()))?;
+        host::files::ensure_private_dir(folder)
+            .and_then(|()| host::files::check_dir(folder, host::files::Owner::Me, 0o700))
+            .map_err(|e| StoreError::File(e.to_string()))?;
         let alone = lock(folder)?;
         let path = folder.join("store.db");
         let existed = path.exists();
@@ -100,6 +104,24 @@ impl Store {
         let mut store = Self { _alone: alone, connection, spent, keys, clock: clock.clone() };
         let started = store.settle_start(&found)?;
         Ok((store, started))
+    }
+
+    /// Says which sign-in slot this store is for. A folder that was used with another one is refused: the simulator's
+    /// proposals never lie beside real ones.
+    ///
+    /// # Errors
+    /// [`StoreError::File`] with what to do.
+    pub(crate) fn claim(&mut self, slot: &str) -> Result<(), StoreError> {
+        let found: String = self.write(|tx, _| {
+            tx.execute("INSERT OR IGNORE INTO meta (key, value) VALUES ('slot', ?)", [slot])?;
+            Ok(tx.query_row("SELECT value FROM meta WHERE key = 'slot'", [], |r| r.get(0))?)
+        })?;
+        if found == slot {
+            return Ok(());
+        }
+        Err(StoreError::File(format!(
+            "this state folder belongs to the slot {found:?}; give the slot {slot:?} a folder of its own"
+        )))
     }
 
     /// The newest audit row, signed.
@@ -210,11 +232,6 @@ fn audit_key(path: &Path, needed: bool) -> Result<Key32, StoreError> {
         StoreError::File(format!("{} is not 64 hex characters; restore it from a backup", path.display()))
     })?;
     Ok(Key32::from_bytes(Zeroizing::new(bytes)))
-}
-
-/// Lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
 /// 32 bytes from 64 hexadecimal characters.

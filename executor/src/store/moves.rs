@@ -18,6 +18,7 @@ impl Store {
         make: impl FnOnce(&StoredProposal, i64, i64) -> BoundApproval,
     ) -> Result<bool, StoreError> {
         self.write(|tx, keys| {
+            super::freeze::check(tx)?;
             let proposal = load(tx, keys, number)?;
             let (now, boot): (i64, i64) = tx.query_row("SELECT db_now(), boot_now()", [], |r| Ok((r.get(0)?, r.get(1)?)))?;
             let approval = make(&proposal, now, boot);
@@ -47,9 +48,14 @@ impl Store {
                     approval.mac(keys)?,
                 ],
             )?;
-            // How many yeses this session gave: a rubber-stamping pattern shows.
-            let count: i64 =
-                tx.query_row("SELECT count(*) FROM approvals WHERE session = ?", [&approval.session], |r| r.get(0))?;
+            // How many yeses in a row: a rubber-stamping pattern shows. A terminal makes a session of every command, so
+            // there the person's last hour counts.
+            let count: i64 = tx.query_row(
+                "SELECT count(*) FROM approvals WHERE session = ?1
+                   OR (surface = 'command' AND ?2 = 'command' AND principal = ?3 AND created_at > db_now() - ?4)",
+                params![approval.session, approval.surface, approval.principal, policy::limits::HOUR],
+                |r| r.get(0),
+            )?;
             let waited = now - proposal.created_at();
             let detail = json!({ "approval": approval.id, "card": approval.digest, "approvals_in_session": count, "seconds_after_proposal": waited });
             audit::append(
@@ -88,6 +94,7 @@ impl Store {
                     keys,
                     &Step { kind: "denial", proposal: Some(number), principal: who.0, surface: who.1, detail },
                 )?;
+                super::agents::count_denial(tx, keys, number)?;
             }
             Ok(moved == 1)
         })

@@ -1,11 +1,13 @@
-//! Outcomes: recorded once, final (`seed 000, Flow 6`).
+//! Outcomes: recorded once, final (`seed 000, Flow 6`). The receipt is a second step, so that a known outcome never waits
+//! for a read-back.
 
 use super::audit::{self, Step};
 use super::read::sql_number;
 use super::{ConsumedApproval, Store, StoreError};
 use protocol::ids::ProposalNumber;
-use protocol::propose::ProposalState;
+use protocol::propose::{News, ProposalState};
 use protocol::refusal::Refusal;
+use protocol::shown::Shown;
 use rusqlite::params;
 use serde_json::json;
 
@@ -17,7 +19,7 @@ const MAX_DETAIL: usize = 500;
 pub enum Outcome {
     /// The device said no, in these words.
     Error(String),
-    /// The device said yes; what the read-back showed.
+    /// The device said yes.
     Ok(String),
     /// A check said no before a byte was sent.
     Refused(Refusal),
@@ -36,25 +38,37 @@ impl Outcome {
             Self::Unknown(_) => ProposalState::Unknown,
         }
     }
+}
 
-    fn words(&self) -> (&'static str, &str) {
-        match self {
-            Self::Error(words) | Self::Ok(words) | Self::Unknown(words) => ("", words),
-            Self::Refused(refusal) => (refusal.code.as_str(), &refusal.detail),
-        }
+/// An ended run, ready for the store: who approved it, and how it ended in words that may be kept.
+#[derive(Debug, Clone)]
+pub(crate) struct Ending {
+    principal: String,
+    news: News,
+}
+
+impl Ending {
+    /// The ending of a run whose consumed approval left `spent` behind. Words are redacted and cut here, off the store.
+    pub(crate) fn new(spent: &Spent, outcome: Outcome) -> Self {
+        let state = outcome.state();
+        let (refusal, words) = match outcome {
+            Outcome::Error(words) | Outcome::Ok(words) | Outcome::Unknown(words) => (None, words),
+            Outcome::Refused(refusal) => {
+                let words = refusal.detail.clone();
+                (Some(refusal), words)
+            }
+        };
+        let detail = Shown::capped(&policy::redact::redact_text(&words), MAX_DETAIL).into_string();
+        Self { principal: spent.principal.clone(), news: News { number: spent.number, state, refusal, detail } }
+    }
+
+    /// What the person and the assistant are told.
+    pub(crate) fn news(&self) -> &News {
+        &self.news
     }
 }
 
-/// An approval that was consumed, with the outcome that was recorded for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
-    /// Which proposal.
-    pub number: ProposalNumber,
-    /// How.
-    pub outcome: Outcome,
-}
-
-/// A run that is over as far as the write goes: the number that a consumed approval left behind when it was spent.
+/// What a consumed approval leaves behind when the write has taken it: whose it was.
 #[derive(Debug)]
 pub(crate) struct Spent {
     number: ProposalNumber,
@@ -68,32 +82,71 @@ impl From<&ConsumedApproval> for Spent {
 }
 
 impl Store {
-    /// Records how a consumed approval ended. Only a row that is `consumed` takes an outcome, and only one.
-    pub(crate) fn record(&mut self, spent: &Spent, outcome: Outcome) -> Result<Ended, StoreError> {
-        let (code, words) = outcome.words();
-        let detail = protocol::shown::Shown::capped(&policy::redact::redact_text(words), MAX_DETAIL).into_string();
-        let state = outcome.state().as_str();
+    /// Records how a consumed approval ended: `consumed` → the outcome's state. Only a row that is `consumed` takes one, and
+    /// only one.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] when the row is not `consumed`; any other [`StoreError`] leaves it `consumed`, and the caller
+    /// asks again.
+    pub(crate) fn record(&mut self, ending: &Ending) -> Result<(), StoreError> {
+        let News { number, state, refusal, detail } = &ending.news;
+        let code = refusal.as_ref().map_or("", |refusal| refusal.code.as_str());
         self.write(|tx, keys| {
             let moved = tx.execute(
                 "UPDATE proposals SET state = ?1, code = ?2, detail = ?3, ended_at = db_now()
                  WHERE number = ?4 AND state = 'consumed'",
-                params![state, code, detail, sql_number(spent.number)],
+                params![state.as_str(), code, detail, sql_number(*number)],
             )?;
             if moved != 1 {
-                return Err(StoreError::Corrupt(format!("proposal {} took no outcome {state}", spent.number)));
+                return Err(StoreError::Corrupt(format!("proposal {number} took no outcome {}", state.as_str())));
             }
+            let detail = json!({ "state": state.as_str(), "code": code, "detail": detail });
+            let principal = ending.principal.as_str();
+            audit::append(tx, keys, &Step { kind: "outcome", proposal: Some(*number), principal, surface: "", detail })
+        })
+    }
+
+    /// Adds what the device reported right after the write. Changes no state.
+    ///
+    /// # Errors
+    /// [`StoreError`]; the outcome stands.
+    pub(crate) fn add_receipt(&mut self, number: ProposalNumber, receipt: &str) -> Result<(), StoreError> {
+        let receipt = Shown::capped(receipt, MAX_DETAIL).into_string();
+        self.write(|tx, keys| {
+            tx.execute(
+                "UPDATE proposals SET detail = CASE detail WHEN '' THEN ?1 ELSE detail || '; ' || ?1 END WHERE number = ?2",
+                params![receipt, sql_number(number)],
+            )?;
+            let detail = json!({ "receipt": receipt });
             audit::append(
                 tx,
                 keys,
-                &Step {
-                    kind: "outcome",
-                    proposal: Some(spent.number),
-                    principal: &spent.principal,
-                    surface: "",
-                    detail: json!({ "state": state, "code": code, "detail": detail }),
-                },
+                &Step { kind: "receipt", proposal: Some(number), principal: "executor", surface: "", detail },
             )
-        })?;
-        Ok(Ended { number: spent.number, outcome })
+        })
+    }
+
+    /// Moves an approved row whose approval could not be consumed to `refused`: nothing was sent, and it must not look as
+    /// if something were still to come.
+    ///
+    /// # Errors
+    /// [`StoreError`]; the row then ends as `expired` when its time is over.
+    pub(crate) fn refuse_approved(&mut self, number: ProposalNumber, refusal: &Refusal) -> Result<(), StoreError> {
+        self.write(|tx, keys| {
+            let moved = tx.execute(
+                "UPDATE proposals SET state = 'refused', code = ?1, detail = ?2, ended_at = db_now()
+                 WHERE number = ?3 AND state = 'approved'",
+                params![refusal.code.as_str(), refusal.detail, sql_number(number)],
+            )?;
+            if moved != 1 {
+                return Ok(());
+            }
+            let detail = json!({ "state": "refused", "code": refusal.code.as_str(), "detail": refusal.detail });
+            audit::append(
+                tx,
+                keys,
+                &Step { kind: "outcome", proposal: Some(number), principal: "executor", surface: "", detail },
+            )
+        })
     }
 }

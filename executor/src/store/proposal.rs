@@ -8,7 +8,7 @@ use policy::limits;
 use protocol::ids::{Label, ProposalNumber};
 use protocol::propose::{Origin, ProposalState};
 use protocol::refusal::{Refusal, RefusalCode};
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde_json::json;
 
 /// Counts that a proposal must stay under. 0 means none allowed (`seed 000, Limits against approval fatigue`).
@@ -129,9 +129,11 @@ impl Store {
     }
 
     /// What the limits say before anything is read; the inserting transaction counts again.
-    pub(crate) fn limits_allow(&mut self, workspace: &str, limits: Limits) -> Result<(), StoreError> {
+    pub(crate) fn limits_allow(&mut self, workspace: &str, agent: &Label, limits: Limits) -> Result<(), StoreError> {
         self.expire_due()?;
-        self.write(|tx, _| counts(tx, workspace, limits))
+        super::freeze::check(&self.connection)?;
+        super::agents::check(&self.connection, agent)?;
+        counts(&self.connection, workspace, limits)
     }
 
     /// A proposal whose MAC fits.
@@ -139,7 +141,7 @@ impl Store {
     /// # Errors
     /// `unknown_proposal`, `binding_mismatch` when the row is not what was bound, or [`StoreError`].
     pub fn load(&mut self, number: ProposalNumber) -> Result<StoredProposal, StoreError> {
-        self.write(|tx, keys| load(tx, keys, number))
+        load(&self.connection, &self.keys, number)
     }
 
     /// Marks that a person saw the card in full. Read by nothing but the word `expired_seen`.
@@ -154,7 +156,7 @@ impl Store {
     }
 }
 
-pub(super) fn load(tx: &Transaction<'_>, keys: &Keys, number: ProposalNumber) -> Result<StoredProposal, StoreError> {
+pub(super) fn load(tx: &Connection, keys: &Keys, number: ProposalNumber) -> Result<StoredProposal, StoreError> {
     let found = tx
         .query_row(
             "SELECT tool, arguments, targets, fingerprint, referents, schema_version, policy_version, slot, reason, origin,
@@ -191,13 +193,22 @@ pub(super) fn load(tx: &Transaction<'_>, keys: &Keys, number: ProposalNumber) ->
     Ok(StoredProposal { number, record, mac, state: super::read::state_of(&state)?, created_at })
 }
 
-/// The same request id with the same content was answered before; with other content it is a conflict.
+/// The same request id with the same content in the same turn was answered before; anything else is a conflict: a number
+/// that belongs to another turn would be withdrawn with that one.
 fn recorded_answer(tx: &Transaction<'_>, new: &NewProposal) -> Result<Option<ProposalNumber>, StoreError> {
     let found: Option<(i64, bool)> = tx
         .query_row(
-            "SELECT number, tool = ?2 AND arguments = ?3 AND reason = ?4 AND agent = ?5 AND origin = ?6
+            "SELECT number, tool = ?2 AND arguments = ?3 AND reason = ?4 AND agent = ?5 AND origin = ?6 AND turn = ?7
              FROM proposals WHERE request = ?1",
-            params![new.request.as_str(), new.tool, new.arguments, new.reason, new.agent.as_str(), new.origin.as_str()],
+            params![
+                new.request.as_str(),
+                new.tool,
+                new.arguments,
+                new.reason,
+                new.agent.as_str(),
+                new.origin.as_str(),
+                new.turn
+            ],
             |r| Ok((r.get(0)?, r.get(1)?)),
         )
         .optional()?;
@@ -208,10 +219,10 @@ fn recorded_answer(tx: &Transaction<'_>, new: &NewProposal) -> Result<Option<Pro
     }
 }
 
-fn counts(tx: &Transaction<'_>, workspace: &str, limits: Limits) -> Result<(), StoreError> {
+fn counts(tx: &Connection, workspace: &str, limits: Limits) -> Result<(), StoreError> {
     let (pending, hour): (i64, i64) = tx.query_row(
         "SELECT (SELECT count(*) FROM proposals WHERE workspace = ?1 AND state = 'pending'),
-                (SELECT count(*) FROM proposals WHERE workspace = ?1 AND state <> 'denied' AND created_at > db_now() - ?2)",
+                (SELECT count(*) FROM proposals WHERE workspace = ?1 AND state NOT IN ('denied', 'revoked') AND created_at > db_now() - ?2)",
         params![workspace, limits::HOUR],
         |r| Ok((r.get(0)?, r.get(1)?)),
     )?;
@@ -224,10 +235,12 @@ fn counts(tx: &Transaction<'_>, workspace: &str, limits: Limits) -> Result<(), S
 }
 
 fn check_limits(tx: &Transaction<'_>, new: &NewProposal, limits: Limits) -> Result<(), StoreError> {
+    super::freeze::check(tx)?;
+    super::agents::check(tx, &new.agent)?;
     counts(tx, new.workspace, limits)?;
     // The newest denials of the same change: enough of them within one hour, and the newest less than an hour old.
     let mut statement = tx.prepare(
-        "SELECT decided_at FROM proposals WHERE state = 'denied' AND tool = ? AND targets = ? AND decided_at IS NOT NULL
+        "SELECT decided_at FROM proposals WHERE state IN ('denied', 'revoked') AND tool = ? AND targets = ? AND decided_at IS NOT NULL
          ORDER BY decided_at DESC LIMIT ?",
     )?;
     let denials = i64::try_from(limits.denials).unwrap_or(i64::MAX);

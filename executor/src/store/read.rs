@@ -88,7 +88,7 @@ impl Store {
         self.expire_due()?;
         let counts: (i64, i64) = self.connection.query_row(
             "SELECT (SELECT count(*) FROM proposals WHERE state = 'pending'),
-                    (SELECT count(*) FROM proposals WHERE state <> 'denied' AND created_at > db_now() - ?)",
+                    (SELECT count(*) FROM proposals WHERE state NOT IN ('denied', 'revoked') AND created_at > db_now() - ?)",
             [policy::limits::HOUR],
             |r| Ok((r.get(0)?, r.get(1)?)),
         )?;

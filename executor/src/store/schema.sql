@@ -68,6 +68,13 @@ CREATE TABLE approvals (
   consumed_at     INTEGER
 ) STRICT;
 
+-- Agents that six denials within an hour paused; an operator lifts it.
+CREATE TABLE agents (
+  label      TEXT PRIMARY KEY,
+  paused_at  INTEGER,          -- set while paused
+  resumed_at INTEGER NOT NULL DEFAULT 0 -- denials before this are forgiven
+) STRICT;
+
 -- Read by nothing but the word expired_seen: a GET of a card may write here and nowhere else.
 CREATE TABLE seen (
   proposal INTEGER NOT NULL REFERENCES proposals (number),

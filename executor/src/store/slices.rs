@@ -1,7 +1,8 @@
 //! Slice versions: a counter for each piece of policy that a proposal was judged by. It only grows, so a policy that was
 //! changed and changed back is still a change (`architecture.md, Bound record`).
 
-use super::{Store, StoreError, hex};
+use super::{Store, StoreError};
+use host::secret::hex;
 use rusqlite::{OptionalExtension, params};
 use sha2::{Digest, Sha256};
 

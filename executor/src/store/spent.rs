@@ -2,7 +2,7 @@
 //! database that was restored or rolled back cannot make an approval whole again.
 
 use super::error::StoreError;
-use super::hex;
+use host::secret::hex;
 use protocol::ids::ProposalNumber;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;

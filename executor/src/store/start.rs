@@ -49,8 +49,14 @@ impl Store {
                 started.unknown += 1;
             }
             for number in numbers(tx, "approved")? {
-                finish(tx, keys, number, End { from: "approved", to: "expired", why: "the executor started again" })?;
-                started.expired += 1;
+                // A torn line counts as spent, for whichever approval it was.
+                let (to, why) = if found.torn {
+                    ("unknown", "a line of the spent log is torn; it may have been this one")
+                } else {
+                    ("expired", "the executor started again")
+                };
+                finish(tx, keys, number, End { from: "approved", to, why })?;
+                if found.torn { started.unknown += 1 } else { started.expired += 1 }
             }
             for number in numbers(tx, "pending")? {
                 expire_pending(tx, keys, number, "the executor started again")?;
@@ -90,14 +96,6 @@ impl Store {
     /// Compares an assistant's witness with our history. A newer one expires every live row and rotates the keys.
     pub(crate) fn judge_witness(&mut self, witness: &AuditHead) -> Result<WitnessVerdict, StoreError> {
         if !audit::signed_by_us(&self.keys, witness) {
-            let detail = json!({ "sequence": witness.sequence });
-            self.note(&Step {
-                kind: "witness_bad_mac",
-                proposal: None,
-                principal: "assistant",
-                surface: "propose",
-                detail,
-            })?;
             return Ok(WitnessVerdict::BadMac);
         }
         if audit::hash_at(&self.connection, witness.sequence)? == Some(witness.hash) {

@@ -5,7 +5,7 @@ mod life;
 mod restart;
 mod tamper;
 
-use super::{ConsumedApproval, Limits, NewProposal, Outcome, Spent, Started, Store, StoreError};
+use super::{ConsumedApproval, Ending, Limits, NewProposal, Outcome, Spent, Started, Store, StoreError};
 use crate::decide::{Decision, Surface};
 use crate::principals::Person;
 use host::clock::{Clock, ManualClock};
@@ -105,5 +105,5 @@ fn code<T: std::fmt::Debug>(result: Result<T, StoreError>) -> RefusalCode {
 fn finish(world: &mut World, approval: ConsumedApproval, outcome: Outcome) {
     let spent = Spent::from(&approval);
     drop(approval);
-    world.store.record(&spent, outcome).unwrap();
+    world.store.record(&Ending::new(&spent, outcome)).unwrap();
 }

@@ -57,6 +57,7 @@ fn pair(code: RefusalCode) -> Pair {
         RefusalCode::RoomNotConfirmed => ROOM_NOT_CONFIRMED,
         RefusalCode::RoomRecording => ROOM_RECORDING,
         RefusalCode::RoomStreaming => ROOM_STREAMING,
+        RefusalCode::RunBusy => RUN_BUSY,
         RefusalCode::SignInDead => SIGN_IN_DEAD,
         RefusalCode::Stale => STALE,
         RefusalCode::StoreFailed => STORE_FAILED,
@@ -234,6 +235,10 @@ const ROOM_RECORDING: Pair = (
 const ROOM_STREAMING: Pair = (
     "The room is streaming. Wait until the stream has ended.",
     "La sala está transmitiendo. Espere a que termine la transmisión.",
+);
+const RUN_BUSY: Pair = (
+    "Another approved change is running, or Fleetwatch is stopping. Look at the card again in a moment.",
+    "Se está ejecutando otro cambio aprobado, o Fleetwatch se está deteniendo. Vuelva a mirar la tarjeta en un momento.",
 );
 const SIGN_IN_DEAD: Pair = (
     "The sign-in for writing is no longer accepted. Sign in to the sandbox team again.",

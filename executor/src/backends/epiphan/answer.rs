@@ -1,11 +1,11 @@
 //! What a tool result says happened. Not understood is `unknown`, never `ok` (`seed 000, Flow 6`).
 
 use crate::store::Outcome;
-use policy::call::Tool;
+use policy::call::CheckedCall;
 use serde_json::{Map, Value};
 
-/// Reads the result of the one call.
-pub(crate) fn outcome_of(tool: Tool, result: &Value) -> Outcome {
+/// Reads the result of the one call. `targets` are the ids under which this call's own devices may answer.
+pub(crate) fn outcome_of(targets: &[String], result: &Value) -> Outcome {
     let failed = match result.get("isError") {
         None | Some(Value::Bool(false)) => false,
         Some(Value::Bool(true)) => true,
@@ -20,7 +20,7 @@ pub(crate) fn outcome_of(tool: Tool, result: &Value) -> Outcome {
         Err(why) => return unknown(why),
     };
     match body {
-        Some(Value::Object(map)) if !failed => read_map(tool, &map),
+        Some(Value::Object(map)) if !failed => read_map(targets, &map),
         Some(_) if !failed => unknown("the answer is not a map of device to error"),
         _ if sounds_signed_out(&texts) => unknown("the server says that the sign-in is not valid"),
         _ if failed => Outcome::Error(texts.join(" ")),
@@ -32,15 +32,24 @@ fn unknown(why: &str) -> Outcome {
     Outcome::Unknown(why.to_owned())
 }
 
+/// The ids under which a call's targets may stand in an answer: the unit, and the channel on it.
+pub(crate) fn answering_ids(call: &CheckedCall) -> Vec<String> {
+    let ids = call.targets().iter().flat_map(|target| {
+        let channel = target.channel.as_ref().map(|channel| format!("{}-{channel}", target.master));
+        std::iter::once(target.master.to_string()).chain(channel)
+    });
+    ids.collect()
+}
+
 /// The batch tools answer with a map of device to error text; an empty one means success. The other three have never been
-/// seen live: an empty object is a yes, device words are a no, anything else stays unknown.
-fn read_map(_tool: Tool, map: &Map<String, Value>) -> Outcome {
+/// seen live. An empty object is a yes, our own target's words are a no, anything else is not understood.
+fn read_map(targets: &[String], map: &Map<String, Value>) -> Outcome {
     let mut words = Vec::new();
     for (device, why) in map {
         match why {
-            Value::String(why) => words.push(format!("{device}: {why}")),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-                return unknown("the answer is a map of something else than errors");
+            Value::String(why) if targets.contains(device) => words.push(format!("{device}: {why}")),
+            Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+                return unknown("the answer is not about this call's own target");
             }
         }
     }
@@ -89,7 +98,7 @@ mod tests {
     use serde_json::json;
 
     fn read(result: &Value) -> Outcome {
-        outcome_of(Tool::Recording, result)
+        outcome_of(&["20311112222".to_owned(), "20311112222-1".to_owned()], result)
     }
 
     #[test]
@@ -114,6 +123,8 @@ mod tests {
             json!({ "content": [{ "type": "text", "text": "Error: 401 Unauthorized" }] }),
             json!({ "isError": true, "content": [{ "type": "text", "text": "Error: 401 Unauthorized" }] }),
             json!({ "structuredContent": { "status": { "ok": true } } }),
+            json!({ "structuredContent": { "status": "ok" } }),
+            json!({ "structuredContent": { "20311113333-1": "Device is busy" } }),
             json!({ "structuredContent": [] }),
             json!({ "structuredContent": {}, "content": [{ "type": "text", "text": "{\"a\":\"b\"}" }] }),
             json!({ "resultType": "input_required", "inputRequests": {} }),

@@ -6,7 +6,6 @@ mod connect;
 mod reply;
 
 use connect::Connection;
-use host::secret::SecretText;
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
@@ -14,27 +13,31 @@ use hyper::{Method, Request, StatusCode, Uri};
 use policy::call::Tool;
 use protocol::canonical::Canonical;
 use reader::endpoint::Endpoint;
+use rustls::ClientConfig;
 use serde_json::{Value, json};
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+/// Offered first; a server may answer with an older one that we speak.
 const PROTOCOL: &str = "2025-11-25";
+const SPOKEN: [&str; 4] = [PROTOCOL, "2025-06-18", "2025-03-26", "2024-11-05"];
 /// For the greeting as a whole.
 const GREETING: Duration = Duration::from_secs(10);
 /// For the answer to the write.
 const ANSWER: Duration = Duration::from_secs(60);
 
 /// Where the write goes, checked by the reader's endpoint rules.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Destination {
-    /// https, or http on 127.0.0.1 for the simulator.
-    pub(crate) tls: bool,
-    pub(crate) host: String,
-    pub(crate) port: u16,
+    /// For https; without it, http on 127.0.0.1 to the simulator.
+    tls: Option<Arc<ClientConfig>>,
+    host: String,
+    port: u16,
     /// Path with a leading slash.
-    pub(crate) path: String,
+    path: String,
 }
 
 impl Destination {
@@ -43,11 +46,11 @@ impl Destination {
         let wrong =
             || format!("{} is no address for the write; set FLEETWATCH_EPIPHAN_MCP_URL again", endpoint.as_str());
         let address: Uri = endpoint.as_str().parse().map_err(|_| wrong())?;
-        let tls = address.scheme_str() == Some("https");
+        let secure = address.scheme_str() == Some("https");
         Ok(Self {
-            tls,
+            tls: if secure { Some(connect::tls_config()?) } else { None },
             host: address.host().ok_or_else(wrong)?.to_owned(),
-            port: address.port_u16().unwrap_or(if tls { 443 } else { 80 }),
+            port: address.port_u16().unwrap_or(if secure { 443 } else { 80 }),
             path: address.path().to_owned(),
         })
     }
@@ -88,11 +91,13 @@ pub(crate) struct OpenSession {
     destination: Destination,
     bearer: HeaderValue,
     session: Option<HeaderValue>,
+    /// The version that the server chose; sent with everything after the greeting.
+    version: Option<&'static str>,
 }
 
 impl fmt::Debug for OpenSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenSession").field("destination", &self.destination).finish_non_exhaustive()
+        f.write_str("OpenSession(..)")
     }
 }
 
@@ -109,19 +114,20 @@ impl fmt::Debug for PreparedCall {
 }
 
 impl OpenSession {
-    /// Connects and greets: `initialize`, then `notifications/initialized`. No client capability is offered.
-    pub(crate) async fn open(destination: &Destination, token: &SecretText) -> Result<Self, OpenError> {
-        let mut bearer = HeaderValue::try_from(format!("Bearer {}", token.expose()))
-            .map_err(|_| OpenError::Greeting("the token holds a character that no header can carry".to_owned()))?;
-        bearer.set_sensitive(true);
-        tokio::time::timeout(GREETING, Self::greet(destination.clone(), bearer))
+    /// Connects and greets: `initialize`, then `notifications/initialized`. No client capability is offered. `bearer` is the
+    /// whole `Authorization` value, marked sensitive.
+    ///
+    /// # Errors
+    /// [`OpenError`]; nothing that could change a room was sent.
+    pub(crate) async fn open(destination: &Destination, bearer: &HeaderValue) -> Result<Self, OpenError> {
+        tokio::time::timeout(GREETING, Self::greet(destination.clone(), bearer.clone()))
             .await
             .unwrap_or_else(|_| Err(OpenError::Connect("no greeting within 10 s".to_owned())))
     }
 
     async fn greet(destination: Destination, bearer: HeaderValue) -> Result<Self, OpenError> {
         let connection = Connection::open(&destination).await.map_err(OpenError::Connect)?;
-        let mut session = Self { connection, destination, bearer, session: None };
+        let mut session = Self { connection, destination, bearer, session: None, version: None };
         let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": PROTOCOL, "capabilities": {},
             "clientInfo": { "name": "fleetwatch", "version": env!("CARGO_PKG_VERSION") } } });
@@ -129,7 +135,12 @@ impl OpenSession {
         if head.status != StatusCode::OK {
             return Err(OpenError::Greeting(format!("status {}", head.status.as_u16())));
         }
-        reply::result_of(&head.headers, &body, 1).map_err(|why| OpenError::Greeting(why.to_owned()))?;
+        let answer = reply::result_of(&head.headers, &body, 1).map_err(|why| OpenError::Greeting(why.to_owned()))?;
+        let chosen = answer.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
+        session.version = SPOKEN.into_iter().find(|spoken| *spoken == chosen);
+        if session.version.is_none() {
+            return Err(OpenError::Greeting("a protocol version that we do not speak".to_owned()));
+        }
         session.session = head.headers.get(SESSION).cloned();
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         let (head, _) = session.exchange(&ready).await?;
@@ -145,7 +156,7 @@ impl OpenSession {
     }
 
     fn request(&self, body: Vec<u8>) -> Result<Request<Full<Bytes>>, String> {
-        let host = if matches!((self.destination.tls, self.destination.port), (true, 443) | (false, 80)) {
+        let host = if matches!((self.destination.tls.is_some(), self.destination.port), (true, 443) | (false, 80)) {
             self.destination.host.clone()
         } else {
             format!("{}:{}", self.destination.host, self.destination.port)
@@ -160,13 +171,16 @@ impl OpenSession {
         if let Some(session) = &self.session {
             request = request.header(SESSION, session.clone());
         }
-        if self.session.is_some() {
-            request = request.header(VERSION, PROTOCOL);
+        if let Some(version) = self.version {
+            request = request.header(VERSION, version);
         }
         request.body(Full::new(Bytes::from(body))).map_err(|e| e.to_string())
     }
 
     /// Makes the call's bytes from the canonical arguments.
+    ///
+    /// # Errors
+    /// [`OpenError::Greeting`] when no request can be made of them.
     pub(crate) fn prepare(self, tool: Tool, arguments: &Canonical) -> Result<PreparedCall, OpenError> {
         // Built by hand around the canonical text, so that what was hashed is byte for byte what is sent.
         let body = format!(

@@ -8,9 +8,9 @@ use protocol::refusal::{Refusal, RefusalCode};
 
 /// Writes once. Takes the right by value, so a second use does not compile.
 pub(crate) async fn write(ready: ReadyWrite) -> Outcome {
-    let (call, tool) = ready.into_call();
+    let (call, ids) = ready.into_call();
     match call.send().await {
-        Sent::Answered(result) => outcome_of(tool, &result),
+        Sent::Answered(result) => outcome_of(&ids, &result),
         Sent::Lost(why) => Outcome::Unknown(why.to_owned()),
         Sent::Unwritten => Outcome::Refused(Refusal::bare(RefusalCode::ConnectionLost)),
     }

@@ -22,6 +22,8 @@ pub(in super::super) struct Played(Arc<Mutex<State>>);
 #[derive(Debug, Default)]
 pub(in super::super) struct State {
     pub(in super::super) operators: usize,
+    /// A uid that is on nobody's list.
+    pub(in super::super) stranger: u32,
     pub(in super::super) cards: BTreeMap<ProposalNumber, Card>,
     pub(in super::super) states: BTreeMap<ProposalNumber, ProposalState>,
     /// What each verb was asked, in order.
@@ -93,6 +95,7 @@ impl Played {
         {
             let mut state = played.lock();
             state.operators = 1;
+            state.stranger = 4_242;
             state.cards = cards.into_iter().map(|card| (card.facts.number, card)).collect();
         }
         played
@@ -121,6 +124,10 @@ impl Played {
 
     pub(super) fn operators(&self) -> usize {
         self.lock().operators
+    }
+
+    pub(super) fn may_visit(&self, uid: Option<u32>) -> bool {
+        uid != Some(self.lock().stranger)
     }
 
     pub(super) async fn log_in(&self, name: Option<&str>, pin: &str) -> Result<Person, Refusal> {
@@ -231,6 +238,7 @@ pub(in super::super) fn status(pending: u64) -> ExecutorStatus {
         autonomy: "propose".into(),
         dry_run: false,
         frozen: false,
+        paused_agents: vec![],
         queue: QueueStatus { pending, pending_limit: 3, hour: pending, hour_limit: 10 },
         last_read_seconds: Some(1),
         page: None,

@@ -12,7 +12,7 @@ use tokio::net::UnixStream;
 /// Longest answer, in bytes.
 const ANSWER_MOST: usize = 1024 * 1024;
 /// Longest wait for an answer: an approval runs the write.
-const ANSWER_WAIT: Duration = Duration::from_secs(75);
+const ANSWER_WAIT: Duration = Duration::from_secs(120);
 const STEP: usize = 16 * 1024;
 const HEADERS_MOST: usize = 32;
 /// Headers of the server that are ours to say, or nobody's business.

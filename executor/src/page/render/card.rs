@@ -1,7 +1,6 @@
 //! The card: facts first, Deny always at hand and focused, Approve after everything that there is to read.
 
 use super::{Frame, message, target, whole, words};
-use crate::page::form::to_hex;
 use control::card::{ArgumentFact, Card, NamedFact};
 use maud::{Markup, html};
 use protocol::shown::Worded;
@@ -227,7 +226,7 @@ pub(super) fn yes_fields(card: &Card, ticket: &str, digest: &[u8; 32], token: &s
     html! {
         input type="hidden" name="number" value=(card.facts.number);
         input type="hidden" name="ticket" value=(ticket);
-        input type="hidden" name="digest" value=(to_hex(digest));
+        input type="hidden" name="digest" value=(host::secret::hex(digest));
         input type="hidden" name="token" value=(token);
     }
 }

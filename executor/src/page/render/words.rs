@@ -40,6 +40,10 @@ pub(in super::super) const NOT_FROM_HERE: Say = Say(
     "This request did not come from this page. Nothing was done.",
     "Esta petición no viene de esta página. No se hizo nada.",
 );
+pub(in super::super) const NOT_FOR_YOU: Say = Say(
+    "This page is for operators. The user that this connection comes from is not on their list.",
+    "Esta página es para operadores. El usuario de esta conexión no está en su lista.",
+);
 pub(in super::super) const SESSION_ENDED: Say =
     Say("You are not signed in any more. Nothing was decided.", "Su sesión ha terminado. No se decidió nada.");
 pub(in super::super) const WRONG_ENTRY: Say =

@@ -210,6 +210,15 @@ async fn another_user_with_the_cookie_sees_the_form() {
 }
 
 #[tokio::test]
+async fn a_user_who_is_no_operator_sees_nothing_at_all() {
+    let mut world = World::signed_in(Played::with(vec![card(7, "Hall A")])).await;
+    world.uid = 4_242;
+    let answer = world.get("/").await;
+    assert_eq!(answer.status, 403);
+    assert!(!answer.body.contains("name=\"secret\"") && !answer.body.contains("Hall A"));
+}
+
+#[tokio::test]
 async fn the_queue_leads_to_cards_even_when_only_one_waits() {
     let world = World::signed_in(Played::with(vec![card(7, "Hall A")])).await;
     let page = world.get("/").await.body;

@@ -21,8 +21,10 @@ fn an_outcome_is_recorded_once() {
     let number = world.approved();
     let approval = world.store.consume(number).unwrap();
     let spent = Spent::from(&approval);
-    world.store.record(&spent, Outcome::Unknown("closed".to_owned())).unwrap();
-    world.store.record(&spent, Outcome::Ok(String::new())).unwrap_err();
+    world.store.record(&Ending::new(&spent, Outcome::Unknown("closed".to_owned()))).unwrap();
+    world.store.record(&Ending::new(&spent, Outcome::Ok(String::new()))).unwrap_err();
+    world.store.add_receipt(number, "read back: nothing").unwrap();
+    assert_eq!(world.store.row(number).unwrap().detail, "closed; read back: nothing");
     assert_eq!(world.state(number), ProposalState::Unknown);
 }
 
@@ -170,4 +172,68 @@ fn a_slice_version_only_grows() {
     let mut world = World::new();
     let mut version = |text: &str| world.store.slice_version("epiphan/x", text).unwrap();
     assert_eq!([version("a"), version("a"), version("b"), version("a")], [1, 1, 2, 3]);
+}
+
+#[test]
+fn six_denials_of_one_agent_pause_it_until_an_operator_lifts_it() {
+    let mut world = World::new();
+    for room in 0..6 {
+        let number = world.admit(&format!("1901234{room:04}")).unwrap();
+        world.deny(number).unwrap();
+    }
+    assert_eq!(code(world.admit("19012349999")), RefusalCode::AgentPaused);
+    world.time.advance(limits::HOUR * 2);
+    assert_eq!(code(world.admit("19012349999")), RefusalCode::AgentPaused);
+    let agent = Label::new("assistant").unwrap();
+    assert_eq!(world.store.paused_agents().unwrap(), ["assistant"]);
+    let mut other = world.draft("19012349999");
+    other.agent = Label::new("other").unwrap();
+    world.store.admit(&other, Limits::EPIPHAN).unwrap();
+    assert!(world.store.resume_agent(&agent, "ana", "command").unwrap());
+    assert!(!world.store.resume_agent(&agent, "ana", "command").unwrap());
+    world.admit("19012348888").unwrap();
+}
+
+#[test]
+fn an_approval_that_cannot_be_consumed_ends_as_refused() {
+    let mut world = World::new();
+    let number = world.approved();
+    let refusal = protocol::refusal::Refusal::bare(RefusalCode::StoreFailed);
+    world.store.refuse_approved(number, &refusal).unwrap();
+    assert_eq!(world.state(number), ProposalState::Refused);
+    assert_eq!(code(world.store.consume(number)), RefusalCode::NotWaiting);
+}
+
+#[test]
+fn a_folder_belongs_to_one_sign_in_slot() {
+    let mut world = World::new();
+    world.store.claim("sim").unwrap();
+    world.store.claim("sim").unwrap();
+    let error = world.store.claim("sandbox").unwrap_err().to_string();
+    assert!(error.contains("belongs to the slot \"sim\""), "{error}");
+}
+
+#[test]
+fn a_freeze_denies_all_stops_everything_and_survives_a_restart() {
+    let mut world = World::new();
+    let (waiting, approved, spent) = (world.pending(), world.approved(), world.approved());
+    let running = world.store.consume(spent).unwrap();
+    let ana = world.ana.clone();
+    assert_eq!(world.store.freeze(&ana, Surface::Page).unwrap(), [waiting, approved]);
+    assert_eq!(world.state(waiting), ProposalState::Denied);
+    assert_eq!(world.state(approved), ProposalState::Revoked);
+    // What has begun is recorded.
+    finish(&mut world, running, Outcome::Ok(String::new()));
+    assert_eq!(code(world.admit("19012345678")), RefusalCode::Frozen);
+    let (mut world, _) = world.restart();
+    assert_eq!(code(world.admit("19012345678")), RefusalCode::Frozen);
+    assert!(world.store.thaw(&ana, Surface::Command).unwrap());
+    assert!(!world.store.thaw(&ana, Surface::Command).unwrap());
+    let number = world.admit("19012345678").unwrap();
+    world.sql("INSERT INTO meta (key, value) VALUES ('frozen', 'ana')");
+    assert_eq!(code(world.approve(number)), RefusalCode::Frozen);
+    world.sql("DELETE FROM meta WHERE key = 'frozen'");
+    world.approve(number).unwrap();
+    world.sql("INSERT INTO meta (key, value) VALUES ('frozen', 'ana')");
+    assert_eq!(code(world.store.consume(number)), RefusalCode::Frozen);
 }

@@ -125,3 +125,15 @@ fn a_full_sync_is_on() {
     };
     assert_eq!((pragma("synchronous").as_str(), pragma("journal_mode").as_str()), ("2", "wal"));
 }
+
+#[test]
+fn a_torn_spent_line_counts_for_whatever_was_approved() {
+    let mut world = World::new();
+    let (approved, waiting) = (world.approved(), world.pending());
+    let path = world.folder.path().join("state").join("spent.log");
+    std::io::Write::write_all(&mut host::files::append_open(&path).unwrap(), b"spent 1 ab").unwrap();
+    let (mut world, started) = world.restart();
+    assert_eq!(started, Started { expired: 1, unknown: 1, restored: 0 });
+    assert_eq!(world.state(approved), ProposalState::Unknown);
+    assert_eq!(world.state(waiting), ProposalState::ExpiredUnseen);
+}

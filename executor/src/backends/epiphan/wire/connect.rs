@@ -8,10 +8,22 @@ use hyper::http::response::Parts;
 use hyper::rt::{Read, Write};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
 use rustls_platform_verifier::ConfigVerifierExt;
 use std::sync::Arc;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+
+/// The machine's own roots and nothing else; made once at start.
+///
+/// # Errors
+/// Words, when the machine has no usable roots.
+pub(super) fn tls_config() -> Result<Arc<ClientConfig>, String> {
+    // The process default is what the verifier's config uses; a second install only says that one is there.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    ClientConfig::with_platform_verifier().map(Arc::new).map_err(|e| e.to_string())
+}
 
 /// Largest answer that is read, in bytes.
 const MAX_ANSWER: usize = 1024 * 1024;
@@ -41,15 +53,9 @@ impl Connection {
     pub(super) async fn open(to: &Destination) -> Result<Self, String> {
         let tcp = TcpStream::connect((to.host.as_str(), to.port)).await.map_err(|e| e.to_string())?;
         tcp.set_nodelay(true).map_err(|e| e.to_string())?;
-        if !to.tls {
-            return Self::start(TokioIo::new(tcp)).await;
-        }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        // The process default is what the verifier's config uses; a second install only says that one is there.
-        let _ = rustls::crypto::CryptoProvider::install_default(provider.as_ref().clone());
-        let config = rustls::ClientConfig::with_platform_verifier().map_err(|e| e.to_string())?;
-        let name = rustls::pki_types::ServerName::try_from(to.host.clone()).map_err(|e| e.to_string())?;
-        let tls = TlsConnector::from(Arc::new(config)).connect(name, tcp).await.map_err(|e| e.to_string())?;
+        let Some(config) = &to.tls else { return Self::start(TokioIo::new(tcp)).await };
+        let name = ServerName::try_from(to.host.clone()).map_err(|e| e.to_string())?;
+        let tls = TlsConnector::from(config.clone()).connect(name, tcp).await.map_err(|e| e.to_string())?;
         Self::start(TokioIo::new(tls)).await
     }
 
@@ -99,9 +105,11 @@ async fn read(response: Response<Incoming>) -> Result<(Parts, Vec<u8>), ()> {
     Ok((head, bytes.to_vec()))
 }
 
-/// An event stream may stay open after the answer: reading stops at the first whole event that is a JSON-RPC answer.
+/// An event stream may stay open after the answer: reading stops at the first whole event that is a JSON-RPC answer. Only
+/// events that have become whole since the last look are parsed.
 async fn read_stream(head: Parts, mut body: Incoming) -> Result<(Parts, Vec<u8>), ()> {
     let mut seen = Vec::new();
+    let mut looked = 0;
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| ())?;
         if let Some(data) = frame.data_ref() {
@@ -110,8 +118,14 @@ async fn read_stream(head: Parts, mut body: Incoming) -> Result<(Parts, Vec<u8>)
         if seen.len() > MAX_ANSWER {
             return Err(());
         }
-        if super::reply::has_answer(&seen) {
-            return Ok((head, seen));
+        let end = super::reply::end_of_events(&seen, looked);
+        if end > looked {
+            if super::reply::has_answer(seen.get(looked..end).unwrap_or_default()) {
+                seen.truncate(end);
+                seen.drain(..looked);
+                return Ok((head, seen));
+            }
+            looked = end;
         }
     }
     Err(())

@@ -28,6 +28,16 @@ pub(super) fn has_answer(body: &[u8]) -> bool {
     !answers(body).is_empty()
 }
 
+/// Where the last whole event at or after `from` ends, or `from`.
+pub(super) fn end_of_events(body: &[u8], from: usize) -> usize {
+    let unread = body.get(from..).unwrap_or_default();
+    [&b"\n\n"[..], b"\r\n\r\n"]
+        .into_iter()
+        .filter_map(|gap| unread.windows(gap.len()).rposition(|window| window == gap).map(|at| from + at + gap.len()))
+        .max()
+        .unwrap_or(from)
+}
+
 /// The JSON-RPC answers among the whole events; requests and notifications of the server are passed over unanswered.
 fn answers(body: &[u8]) -> Vec<Value> {
     let text = String::from_utf8_lossy(body).replace("\r\n", "\n");

@@ -1,0 +1,60 @@
+//! What is done once a second: expiries become events, and what the store could not take is offered again.
+
+use crate::app::App;
+use crate::decide::Decision;
+use crate::store::{Store, StoreError};
+use std::sync::PoisonError;
+use std::time::Duration;
+
+/// Sweeps until the process ends.
+pub(crate) async fn sweep(app: &App) {
+    loop {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        if let Err(error) = app.store.call(|store| store.expire_due()).await {
+            tracing::error!(%error, "expiring what is due");
+        }
+        offer_endings(app).await;
+        take_back(app).await;
+    }
+}
+
+async fn offer_endings(app: &App) {
+    let kept = std::mem::take(&mut *app.unrecorded.lock().unwrap_or_else(PoisonError::into_inner));
+    for ending in kept {
+        let offered = ending.clone();
+        match app.store.call(move |store| store.record(&offered)).await {
+            Ok(()) => {}
+            // The row has an outcome already, or is not ours to end: nothing more can be done about it.
+            Err(StoreError::Corrupt(why)) => tracing::error!(why, "an outcome that the store will not take"),
+            Err(error) => {
+                tracing::error!(%error, "an outcome is still not recorded");
+                app.keep_unrecorded(ending);
+            }
+        }
+    }
+}
+
+async fn take_back(app: &App) {
+    let kept = std::mem::take(&mut *app.to_withdraw.lock().unwrap_or_else(PoisonError::into_inner));
+    for turn in kept {
+        let again = turn.clone();
+        if let Err(error) = app.store.call(move |store| withdraw_turn(store, &turn)).await {
+            tracing::error!(%error, "withdrawing a turn");
+            app.keep_to_withdraw(again);
+        }
+    }
+}
+
+/// Takes back what a failed turn has waiting; what somebody decided first stands.
+///
+/// # Errors
+/// [`StoreError`] when the store could not be asked; then nothing is sure, and the caller asks again.
+pub(crate) fn withdraw_turn(store: &mut Store, turn: &str) -> Result<(), StoreError> {
+    for number in store.waiting_of_turn(turn)? {
+        match store.decide(number, &Decision::Withdraw { turn }) {
+            Ok(_) | Err(StoreError::Refused(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
