@@ -1,15 +1,20 @@
-//! The facts of one card, from the stored row, the call that it means, and a fresh read. Pure but for the app's settings.
+//! The facts of one card, as a pure function of the stored row, the call that it means, a fresh read, and the settings in
+//! force.
 
 use super::when;
 use crate::app::App;
 use crate::store::{ProposalRow, StoredProposal};
 use control::card::{ArgumentFact, CardFacts, NamedFact, TargetFact};
+use jiff::tz::TimeZone;
 use policy::call::{CheckedCall, Slot, Target, Tool};
+use policy::gates::Context;
 use policy::ids::MasterId;
 use policy::limits;
 use policy::observed::{Device, Observed};
+use policy::tool_policy::ToolPolicy;
 use policy::words::{self, DenyOnly};
 use protocol::canonical::Canonical;
+use protocol::hello::Isolation;
 use protocol::propose::Origin;
 use protocol::refusal::{Refusal, RefusalCode};
 use protocol::shown::{Shown, Worded};
@@ -17,9 +22,32 @@ use serde_json::Value;
 
 type Look<'a> = (&'a Result<CheckedCall, Refusal>, &'a Result<Observed, Refusal>);
 
+/// What a card needs to know beside the row and the room.
+#[derive(Debug)]
+pub(crate) struct Setting<'a> {
+    pub(crate) tools: &'a ToolPolicy,
+    pub(crate) context: Context<'a>,
+    pub(crate) slot: Slot,
+    pub(crate) isolation: Isolation,
+    pub(crate) zone: &'a TimeZone,
+}
+
+impl<'a> Setting<'a> {
+    /// The running executor's, now.
+    pub(crate) fn of(app: &'a App) -> Self {
+        Self {
+            tools: &app.config.tools,
+            context: crate::intake::context(app, Ok(())),
+            slot: app.config.slot,
+            isolation: app.isolation(),
+            zone: &app.zone,
+        }
+    }
+}
+
 /// Builds the facts. Whatever cannot be read, checked or shown leaves a reason in `deny_only`.
 pub(super) fn build(
-    app: &App,
+    setting: &Setting<'_>,
     row: &ProposalRow,
     stored: &Result<StoredProposal, Refusal>,
     look: Look<'_>,
@@ -34,14 +62,15 @@ pub(super) fn build(
     }
     let both = call.as_ref().ok().zip(observed.as_ref().ok());
     if let (Some((call, observed)), Ok(stored)) = (both, stored) {
-        deny_only
-            .extend(standing_refusal(app, stored, call, observed).map(|code| words::deny_only(&DenyOnly::Check(code))));
+        deny_only.extend(
+            standing_refusal(setting, stored, call, observed).map(|code| words::deny_only(&DenyOnly::Check(code))),
+        );
     }
     let plain = call.as_ref().ok().and_then(|call| words::plain_words(call.tool(), call.action()));
     if call.is_ok() && plain.is_none() {
         deny_only.push(words::deny_only(&DenyOnly::NoPlainWords));
     }
-    let targets = both.map(|(call, observed)| target_facts(app, call, observed)).unwrap_or_default();
+    let targets = both.map(|(call, observed)| target_facts(setting, call, observed)).unwrap_or_default();
     if both.is_some_and(|(call, observed)| any_name_is_cut(call, observed)) {
         deny_only.push(words::deny_only(&DenyOnly::Unshowable));
     }
@@ -51,12 +80,12 @@ pub(super) fn build(
     CardFacts {
         number: row.number,
         tool: Shown::whole(&row.tool).into_string(),
-        heading: both.and_then(heading).unwrap_or_else(|| heading_without_read(app, row, MasterId::to_string)),
+        heading: both.and_then(heading).unwrap_or_else(|| heading_without_read(setting, row, MasterId::to_string)),
         confirm: (disruptive && !targets.is_empty())
             .then(|| targets.iter().map(|target| target.name.as_str()).collect::<Vec<_>>().join(", ")),
         targets,
         arguments,
-        named: both.map(|(call, observed)| named_facts(app, call, observed)).unwrap_or_default(),
+        named: both.map(|(call, observed)| named_facts(setting, call, observed)).unwrap_or_default(),
         effect,
         undo,
         disruptive,
@@ -64,16 +93,20 @@ pub(super) fn build(
         reason: record.map(|record| reason(&record.reason)).unwrap_or_default(),
         origin: record.and_then(|record| Origin::from_text(&record.origin)).map_or_else(no_words, words::origin),
         slot: record.and_then(|record| Slot::from_text(&record.slot)).map_or_else(no_words, words::slot),
-        dry_run: app.config.behaviour.dry_run(),
-        isolation: app.isolation().as_str().to_owned(),
+        dry_run: setting.context.dry_run,
+        isolation: setting.isolation.as_str().to_owned(),
     }
 }
 
 /// A row's plain words without a fresh read; `name` gives what stands for a unit.
-pub(super) fn heading_without_read(app: &App, row: &ProposalRow, name: impl Fn(&MasterId) -> String) -> Worded {
+pub(super) fn heading_without_read(
+    setting: &Setting<'_>,
+    row: &ProposalRow,
+    name: impl Fn(&MasterId) -> String,
+) -> Worded {
     let call = Canonical::parse(row.arguments.as_bytes())
         .ok()
-        .and_then(|arguments| app.config.tools.check_call(&row.tool, &arguments).ok());
+        .and_then(|arguments| setting.tools.check_call(&row.tool, &arguments).ok());
     let tool = Shown::whole(&row.tool).into_string();
     let Some(call) = call else { return Worded::same(tool) };
     let Some(target) = call.targets().first() else { return Worded::same(tool) };
@@ -90,20 +123,21 @@ fn heading((call, observed): (&CheckedCall, &Observed)) -> Option<Worded> {
 
 /// What stands against the change whatever a person says: the checks of intake again, the bound state, the bound names.
 fn standing_refusal(
-    app: &App,
+    setting: &Setting<'_>,
     stored: &StoredProposal,
     call: &CheckedCall,
     observed: &Observed,
 ) -> Option<RefusalCode> {
     let record = stored.record();
-    if record.slot != app.config.slot.as_str() {
+    if record.slot != setting.slot.as_str() {
         return Some(RefusalCode::BindingMismatch);
     }
     let bound = Canonical::parse(record.fingerprint.as_bytes())
         .and_then(|fingerprint| Ok((fingerprint, Canonical::parse(record.referents.as_bytes())?)));
     let Ok((fingerprint, referents)) = bound else { return Some(RefusalCode::BindingMismatch) };
-    let context = crate::intake::context(app, Ok(()));
-    let Err(refusal) = policy::gates::recheck(call, observed, &fingerprint, &referents, &context) else { return None };
+    let Err(refusal) = policy::gates::recheck(call, observed, &fingerprint, &referents, &setting.context) else {
+        return None;
+    };
     // The room may be free again by the time of the run, and a dry run is said on the card: notes, not walls.
     let passing = matches!(
         refusal.code,
@@ -155,23 +189,23 @@ fn showable(value: &Value) -> bool {
     }
 }
 
-fn target_facts(app: &App, call: &CheckedCall, observed: &Observed) -> Vec<TargetFact> {
+fn target_facts(setting: &Setting<'_>, call: &CheckedCall, observed: &Observed) -> Vec<TargetFact> {
     call.targets()
         .iter()
         .filter_map(|target: &Target| {
             let device = observed.team.device(&target.master)?;
-            Some(target_fact(app, device, observed))
+            Some(target_fact(setting, device, observed))
         })
         .collect()
 }
 
-fn target_fact(app: &App, device: &Device, observed: &Observed) -> TargetFact {
+fn target_fact(setting: &Setting<'_>, device: &Device, observed: &Observed) -> TargetFact {
     let event = match observed.events.get(&device.id) {
         None => words::not_known(),
         Some(None) => words::no_event(),
         Some(Some(event)) => {
-            let end = event.end.map(|end| when(&app.zone, end));
-            words::event_line(&event.title, &when(&app.zone, event.start), end.as_ref())
+            let end = event.end.map(|end| when(setting.zone, end));
+            words::event_line(&event.title, &when(setting.zone, event.start), end.as_ref())
         }
     };
     TargetFact {
@@ -187,7 +221,7 @@ fn target_fact(app: &App, device: &Device, observed: &Observed) -> TargetFact {
 }
 
 /// Names for the ids on the card: display text, bound through the referents.
-fn named_facts(app: &App, call: &CheckedCall, observed: &Observed) -> Vec<NamedFact> {
+fn named_facts(setting: &Setting<'_>, call: &CheckedCall, observed: &Observed) -> Vec<NamedFact> {
     let mut named = Vec::new();
     for target in call.targets() {
         let device = observed.team.device(&target.master);
@@ -196,8 +230,8 @@ fn named_facts(app: &App, call: &CheckedCall, observed: &Observed) -> Vec<NamedF
             named.push(NamedFact { label: Worded::new("Channel", "Canal"), value: Worded::same(value) });
         }
         if let (Tool::ConfirmEvent, Some(Some(event))) = (call.tool(), observed.events.get(&target.master)) {
-            let end = event.end.map(|end| when(&app.zone, end));
-            let value = words::event_line(&event.title, &when(&app.zone, event.start), end.as_ref());
+            let end = event.end.map(|end| when(setting.zone, end));
+            let value = words::event_line(&event.title, &when(setting.zone, event.start), end.as_ref());
             named.push(NamedFact { label: Worded::new("Event", "Evento"), value });
         }
     }

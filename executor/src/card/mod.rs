@@ -58,7 +58,7 @@ pub(crate) async fn look(app: &App, number: ProposalNumber) -> Result<Looked, Re
         Ok(call) => app.observe(call).await,
         Err(refusal) => Err(refusal.clone()),
     };
-    let facts = facts::build(app, &row, &stored, (&call, &observed));
+    let facts = facts::build(&facts::Setting::of(app), &row, &stored, (&call, &observed));
     let digest = digest_of(&facts)?;
     Ok(Looked { call, observed, facts, digest, expires_in: row.expires_in })
 }
@@ -179,7 +179,7 @@ fn notes(app: &App, looked: &Looked) -> Vec<Worded> {
 
 /// A row's plain words without a fresh read, for lists.
 pub(crate) fn heading_of(app: &App, row: &ProposalRow) -> Worded {
-    facts::heading_without_read(app, row, |id| app.name_of(id))
+    facts::heading_without_read(&facts::Setting::of(app), row, |id| app.name_of(id))
 }
 
 /// A row's target ids, for lists.
