@@ -1,5 +1,6 @@
 //! The card: every fact a person decides on, built by code and already worded in both languages.
 
+use protocol::gate::GateResult;
 use protocol::ids::ProposalNumber;
 use protocol::propose::ProposalState;
 use protocol::shown::Worded;
@@ -105,6 +106,8 @@ pub struct Card {
     pub expires_in: u64,
     /// How many other proposals wait.
     pub others_waiting: u64,
+    /// What each gate found when it was admitted.
+    pub gates: Vec<GateResult>,
 }
 
 /// One line of the queue.
@@ -145,4 +148,6 @@ pub struct HistoryRow {
     pub created_at: Worded,
     /// When it ended, in words with the zone; empty while it has not.
     pub ended_at: Worded,
+    /// Whether it ran and code knows a change that undoes it.
+    pub undoable: bool,
 }

@@ -38,8 +38,18 @@ pub enum OperatorSays {
     },
     /// Yes to one card.
     Approve(Approve),
+    /// The audit's rows behind this sequence, oldest first, as many as fit.
+    AuditRows {
+        /// The newest sequence that the asker has; 0 for all.
+        after: u64,
+    },
     /// Walk the audit chain and say whether it holds.
     AuditVerify,
+    /// The next part of a backup. A part at offset 0 makes a new one.
+    Backup {
+        /// Where the part begins, in bytes.
+        offset: u64,
+    },
     /// No to one proposal, waiting or approved but not started. Needs no PIN: no is always safe.
     Deny {
         /// Which proposal.
@@ -55,15 +65,36 @@ pub enum OperatorSays {
     History {
         /// At most this many, at most 200.
         most: u16,
+        /// Only rows in which this text stands, without regard to case.
+        search: Option<String>,
     },
     /// What waits.
     List,
+    /// A code that opens one page session for the caller, once, within two minutes.
+    PageCode {
+        /// The operator's PIN.
+        pin: PinEntry,
+    },
     /// Sets the caller's own PIN.
     PinSet {
         /// The present PIN, when there is one.
         old: Option<PinEntry>,
         /// The new one, at least 8 characters.
         new: PinEntry,
+    },
+    /// Proposes the undo of a change that ran; somebody still has to approve it.
+    ProposeUndo {
+        /// The change to undo.
+        number: ProposalNumber,
+    },
+    /// The next part of a backup to restore, in order. The first part carries the PIN; the last stages the restore.
+    Restore {
+        /// The operator's PIN, with the first part.
+        pin: Option<PinEntry>,
+        /// Size of the whole, in bytes.
+        total: u64,
+        /// The part.
+        bytes: Vec<u8>,
     },
     /// A fresh card with a ticket.
     Show {
@@ -91,13 +122,54 @@ pub struct AuditReport {
     pub head: String,
 }
 
+/// One row of the audit, with everything that its hash is made of: anybody can walk the chain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AuditRow {
+    /// Its place, from 1.
+    pub sequence: u64,
+    /// Unix seconds.
+    pub at: i64,
+    /// Boot clock in milliseconds.
+    pub boot_ms: i64,
+    /// What happened.
+    pub kind: String,
+    /// Of which proposal.
+    pub proposal: Option<u64>,
+    /// Who did it.
+    pub principal: String,
+    /// Where.
+    pub surface: String,
+    /// Canonical JSON.
+    pub detail: String,
+    /// SHA-256 in hex over the canonical JSON of the other members and `previous`, the hash of the row before (64 zeros
+    /// for the first).
+    pub hash: String,
+    /// HMAC-SHA256 in hex under the executor's audit key.
+    pub mac: String,
+}
+
 /// One word of the executor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExecutorSays {
+    /// The undo waits for a person under this number.
+    Admitted {
+        /// Its number.
+        number: ProposalNumber,
+    },
     /// The agent may propose again.
     AgentResumed,
     /// The audit.
     Audit(AuditReport),
+    /// Rows of the audit; none when there are no newer ones.
+    AuditRows(Vec<AuditRow>),
+    /// A part of a backup.
+    BackupPart {
+        /// Size of the whole, in bytes.
+        total: u64,
+        /// The part; empty behind the end.
+        bytes: Vec<u8>,
+    },
     /// The card.
     Card(Box<Card>),
     /// How many were denied.
@@ -116,10 +188,22 @@ pub enum ExecutorSays {
     Hello(Hello),
     /// The history.
     History(Vec<HistoryRow>),
+    /// The page code.
+    PageCode {
+        /// What to type on the page.
+        code: String,
+        /// How long it is good for.
+        seconds: u64,
+    },
     /// The PIN is stored.
     PinSaved,
     /// Not done.
     Refused(Refusal),
+    /// The part is taken; go on with the next.
+    RestorePart,
+    /// The backup is checked and takes the store's place when the executor starts again, which it does now if a service
+    /// manager runs it.
+    RestoreStaged,
     /// How the executor is.
     Status(Box<ExecutorStatus>),
     /// The freeze is over.

@@ -103,6 +103,8 @@ pub struct ExecutorStatus {
     pub audit_sequence: u64,
     /// What the last start found.
     pub start: StartReport,
+    /// Seconds since old rows were last pruned, and how many went then.
+    pub pruned: Option<(u64, u64)>,
     /// What is wrong; empty when all is well.
     pub problems: Vec<Problem>,
 }

@@ -312,7 +312,7 @@ pub(crate) async fn history(session: &Session, out: &mut Out, most: u16, json: b
 
 async fn earlier(session: &Session, most: u16) -> Result<Vec<HistoryRow>, ClientError> {
     let mut control = Control::open(&session.places).await?;
-    let ExecutorSays::History(rows) = control.ask(OperatorSays::History { most }).await? else {
+    let ExecutorSays::History(rows) = control.ask(OperatorSays::History { most, search: None }).await? else {
         return Err(Control::surprise());
     };
     Ok(rows)

@@ -229,7 +229,9 @@ impl Control {
         let deadline = match &say {
             OperatorSays::Show { .. } => CARD,
             OperatorSays::Approve(_) => RUN,
+            OperatorSays::Backup { .. } | OperatorSays::ProposeUndo { .. } | OperatorSays::Restore { .. } => CARD,
             OperatorSays::AgentResume { .. }
+            | OperatorSays::AuditRows { .. }
             | OperatorSays::AuditVerify
             | OperatorSays::Deny { .. }
             | OperatorSays::DenyAll
@@ -237,6 +239,7 @@ impl Control {
             | OperatorSays::Hello(_)
             | OperatorSays::History { .. }
             | OperatorSays::List
+            | OperatorSays::PageCode { .. }
             | OperatorSays::PinSet { .. }
             | OperatorSays::Status
             | OperatorSays::Thaw { .. } => QUICK,

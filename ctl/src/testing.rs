@@ -65,6 +65,7 @@ pub(crate) fn sample_card(proposal: u64) -> Card {
         read_at: Worded::new("10:03:20 CET", "10:03:20 CET"),
         expires_in: 899,
         others_waiting: 2,
+        gates: vec![],
     }
 }
 
@@ -80,6 +81,7 @@ pub(crate) fn sample_row(proposal: u64) -> HistoryRow {
         surface: "control".to_owned(),
         created_at: Worded::same("10:03 CET"),
         ended_at: Worded::same("10:04 CET"),
+        undoable: false,
     }
 }
 
@@ -243,6 +245,7 @@ pub(crate) fn executor_status() -> ExecutorStatus {
         page: Some("http://127.0.0.1:8767".to_owned()),
         audit_sequence: 12,
         start: StartReport { expired: 0, unknown: 0, restored: 0 },
+        pruned: None,
         problems: Vec::new(),
     }
 }

@@ -1,9 +1,11 @@
 //! What every part of the running executor shares.
 
 use crate::backends::epiphan::wire::Destination;
+use crate::codes::PageCodes;
 use crate::config::Config;
 use crate::principals::Registry;
 use crate::seldom::Seldom;
+use crate::store::retention::Pruned;
 use crate::store::{Ending, Started, StoreHandle};
 use control::status::Witness;
 use host::clock::Clock;
@@ -47,6 +49,12 @@ pub(crate) struct App {
     /// The venue's zone.
     pub(crate) zone: jiff::tz::TimeZone,
     pub(crate) page: OnceLock<String>,
+    /// Page codes that were given out.
+    pub(crate) codes: PageCodes,
+    /// What the last prune took.
+    pub(crate) pruned: Mutex<Option<Pruned>>,
+    /// Set when a restore is staged: the process stops so that the next one takes it up.
+    pub(crate) restore_staged: tokio::sync::Notify,
     /// Strangers at the sockets, and witnesses that we did not sign: audited once a minute.
     pub(crate) strangers: Seldom,
     pub(crate) bad_witnesses: Seldom,

@@ -7,7 +7,7 @@ use crate::sweep::withdraw_turn;
 use control::status::Witness;
 use host::link::Link;
 use protocol::hello::{AuditHead, Hello, Reply, Request};
-use protocol::propose::{AssistantSays, ExecutorSays, LinkKind, Proposing};
+use protocol::propose::{AssistantSays, ExecutorSays, LinkKind, Origin, Proposing};
 use protocol::refusal::{Refusal, RefusalCode};
 use std::sync::Arc;
 use std::time::Duration;
@@ -87,6 +87,10 @@ async fn judge(app: &App, intake: &Intake, witness: AuditHead) -> Option<()> {
 async fn turn(intake: &Arc<Intake>, link: &mut Wire, agent: &Agent) -> bool {
     while let Ok(Some(Request { id, say })) = link.recv(TURN_SILENCE).await {
         let answer = match say {
+            // A draft of the executor's own cannot come from here.
+            AssistantSays::Propose(draft) if draft.origin == Origin::Undo => {
+                ExecutorSays::Refused(Refusal::bare(RefusalCode::NotPermitted))
+            }
             AssistantSays::Propose(draft) => match intake.propose(agent, draft).await {
                 Ok(number) => ExecutorSays::Admitted { number },
                 Err(refusal) => ExecutorSays::Refused(refusal),

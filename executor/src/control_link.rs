@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::decide::Surface;
 use crate::desk::{Desk, Viewer, YesTo};
+use crate::keep::Transfer;
 use crate::principals::Person;
 use control::message::{Approve, AuditReport, ExecutorSays, OperatorSays};
 use host::link::Link;
@@ -27,19 +28,25 @@ pub(crate) async fn serve(app: &App, desk: &Desk, person: Person, stream: UnixSt
         return;
     }
     let uid = person.uid();
+    let mut transfer = Transfer::default();
     let mut viewer = Viewer { person, surface: Surface::Command, session: Sha256::digest(random).into() };
     while let Ok(Some(Request { id, say })) = link.recv(SILENCE).await {
         // Looked up again for every word: whoever left the list, leaves here.
         let Some(person) = app.registry.person_of_uid(uid) else { return };
         viewer.person = person;
-        let say = answer(app, desk, &viewer, say).await.unwrap_or_else(ExecutorSays::Refused);
+        let say = answer((app, desk), &viewer, &mut transfer, say).await.unwrap_or_else(ExecutorSays::Refused);
         if link.send(&Reply { id, say }, SEND).await.is_err() {
             return;
         }
     }
 }
 
-async fn answer(app: &App, desk: &Desk, viewer: &Viewer, say: OperatorSays) -> Result<ExecutorSays, Refusal> {
+async fn answer(
+    (app, desk): (&App, &Desk),
+    viewer: &Viewer,
+    transfer: &mut Transfer,
+    say: OperatorSays,
+) -> Result<ExecutorSays, Refusal> {
     Ok(match say {
         OperatorSays::Approve(Approve { number, ticket, digest, pin, confirm }) => {
             desk.check_pin(&viewer.person, viewer.surface, &pin).await?;
@@ -50,17 +57,30 @@ async fn answer(app: &App, desk: &Desk, viewer: &Viewer, say: OperatorSays) -> R
             desk.resume_agent(viewer, agent).await?;
             ExecutorSays::AgentResumed
         }
+        OperatorSays::AuditRows { after } => ExecutorSays::AuditRows(desk.audit_rows(after).await?),
         OperatorSays::AuditVerify => {
             let found =
                 app.store.call(|store| store.verify_audit()).await.map_err(crate::store::StoreError::into_refusal)?;
             ExecutorSays::Audit(AuditReport { rows: found.rows, broken: found.broken, head: found.head })
         }
+        OperatorSays::Backup { offset } => transfer.backup(app, desk, viewer, offset).await?,
         OperatorSays::Deny { number } => ExecutorSays::Ended(desk.deny(viewer, number).await?),
         OperatorSays::DenyAll => ExecutorSays::DeniedAll { numbers: desk.deny_all(viewer).await? },
         OperatorSays::Freeze => ExecutorSays::Frozen { numbers: desk.freeze(viewer).await? },
         OperatorSays::Hello(_) => return Err(Refusal::bare(RefusalCode::NotPermitted)),
-        OperatorSays::History { most } => ExecutorSays::History(desk.history(most).await?),
+        OperatorSays::History { most, search } => ExecutorSays::History(desk.history(most, search.as_deref()).await?),
         OperatorSays::List => ExecutorSays::Waiting(desk.waiting().await?),
+        OperatorSays::PageCode { pin } => {
+            desk.check_pin(&viewer.person, viewer.surface, &pin).await?;
+            let code = desk.page_code(viewer).await?.expose().to_owned();
+            ExecutorSays::PageCode { code, seconds: crate::codes::LIFE }
+        }
+        OperatorSays::ProposeUndo { number } => {
+            ExecutorSays::Admitted { number: desk.propose_undo(viewer, number).await? }
+        }
+        OperatorSays::Restore { pin, total, bytes } => {
+            transfer.restore(app, (desk, viewer), pin, (total, bytes)).await?
+        }
         OperatorSays::PinSet { old, new } => {
             desk.set_pin(viewer, old.as_ref(), &new).await?;
             ExecutorSays::PinSaved

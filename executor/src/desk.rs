@@ -4,21 +4,25 @@ use crate::app::App;
 use crate::card;
 use crate::decide::Decision;
 pub(crate) use crate::decide::Surface;
+use crate::intake::{Agent, Intake};
 pub(crate) use crate::principals::Person;
 use crate::run;
 use crate::store::{Limits, ProposalRow, StoreError, audit::Step};
 use control::card::{Card, HistoryRow, Waiting};
+use control::message::AuditRow;
 use control::pin::PinEntry;
 use control::status::{ExecutorStatus, Problem, QueueStatus, StartReport};
+use host::secret::SecretText;
 use protocol::frame::MAX_FRAME;
 use protocol::hello::Hello;
 use protocol::ids::{Label, ProposalNumber};
-use protocol::propose::News;
+use protocol::propose::{News, Origin, Propose};
 use protocol::refusal::{Refusal, RefusalCode};
 use protocol::shown::Worded;
+use serde::Serialize;
 use serde_json::json;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use zeroize::Zeroizing;
 
 /// Who looks, where, and in which session; tickets are bound to it.
@@ -44,11 +48,12 @@ pub(crate) struct YesTo {
 #[derive(Debug, Clone)]
 pub(crate) struct Desk {
     app: Arc<App>,
+    intake: Arc<Intake>,
 }
 
 impl Desk {
-    pub(crate) fn new(app: &Arc<App>) -> Self {
-        Self { app: app.clone() }
+    pub(crate) fn new(app: &Arc<App>, intake: &Arc<Intake>) -> Self {
+        Self { app: app.clone(), intake: intake.clone() }
     }
 
     /// How many operators there are; the page asks for a name only when more than one.
@@ -63,6 +68,74 @@ impl Desk {
         self.check_pin(&person, Surface::Page, &entry).await?;
         self.step("signed_in", (&person, Surface::Page), json!({})).await?;
         Ok(person)
+    }
+
+    /// The person of a page code, which is used up by asking.
+    ///
+    /// # Errors
+    /// `not_permitted` when it is no code, was used, or is older than two minutes; `store_failed`.
+    pub(crate) async fn log_in_with_code(&self, code: &str) -> Result<Person, Refusal> {
+        let person = self.app.codes.take(code).filter(|person| self.knows(person));
+        let person = person.ok_or_else(|| Refusal::bare(RefusalCode::NotPermitted))?;
+        self.step("signed_in", (&person, Surface::Page), json!({ "by": "page_code" })).await?;
+        Ok(person)
+    }
+
+    /// A page code for the viewer. The PIN was checked.
+    ///
+    /// # Errors
+    /// `not_permitted`, `store_failed`.
+    pub(crate) async fn page_code(&self, viewer: &Viewer) -> Result<SecretText, Refusal> {
+        self.permitted(viewer)?;
+        self.note("page_code", viewer, None, json!({})).await?;
+        self.app.codes.issue(&viewer.person)
+    }
+
+    /// Whether the page is opened by a code alone: so it is where people and assistant have users of their own.
+    pub(crate) fn opens_by_code(&self) -> bool {
+        !self.app.config.single_user()
+    }
+
+    /// Proposes the undo of a change that ran. It waits like any other proposal, under the same checks and limits.
+    ///
+    /// # Errors
+    /// `unknown_proposal`, `not_waiting` when it did not run or has no undo, and every refusal of intake.
+    pub(crate) async fn propose_undo(
+        &self,
+        viewer: &Viewer,
+        number: ProposalNumber,
+    ) -> Result<ProposalNumber, Refusal> {
+        self.permitted(viewer)?;
+        let row = self.app.store.call(move |store| store.row(number)).await.map_err(StoreError::into_refusal)?;
+        let undo = card::undo_of(&self.app, &row)
+            .ok_or_else(|| Refusal::new(RefusalCode::NotWaiting, &format!("proposal {number} has nothing to undo")))?;
+        let id = host::secret::random_bytes::<16>().map_err(|_| Refusal::bare(RefusalCode::StoreFailed))?;
+        let id = host::secret::hex(&id);
+        let label = |text: &str| Label::new(text).ok_or_else(|| Refusal::bare(RefusalCode::BadArguments));
+        let agent = Agent { label: label("undo")?, turn: format!("undo-{id}") };
+        let draft = Propose {
+            request: label(&format!("undo-{id}"))?,
+            origin: Origin::Undo,
+            tool: undo.tool.as_str().to_owned(),
+            arguments: undo.arguments.as_str().as_bytes().to_vec(),
+            reason: format!("Undo of proposal {number}, asked for by {}.", viewer.person.name()),
+        };
+        self.intake.propose(&agent, draft).await
+    }
+
+    /// The audit's rows behind `after`, as many as fit half a frame.
+    ///
+    /// # Errors
+    /// `store_failed`.
+    pub(crate) async fn audit_rows(&self, after: u64) -> Result<Vec<AuditRow>, Refusal> {
+        let rows = self.app.store.call(move |store| store.audit_rows(after)).await.map_err(StoreError::into_refusal)?;
+        Ok(fitting(rows))
+    }
+
+    /// Writes down that a backup was made or staged.
+    pub(crate) async fn note_keep(&self, kind: &'static str, viewer: &Viewer) -> Result<(), Refusal> {
+        self.permitted(viewer)?;
+        self.note(kind, viewer, None, json!({})).await
     }
 
     /// Whether this is the person's PIN. A wrong one is audited; a locked one was, when it locked.
@@ -215,21 +288,16 @@ impl Desk {
         Ok(self.history_row(&row))
     }
 
-    /// The newest proposals, newest first.
-    pub(crate) async fn history(&self, most: u16) -> Result<Vec<HistoryRow>, Refusal> {
-        let rows = self.app.store.call(move |store| store.history(most)).await.map_err(StoreError::into_refusal)?;
-        let mut told = Vec::new();
-        let mut bytes = 0;
-        for row in rows {
-            let row = self.history_row(&row);
-            // Half a frame: the newest rows always arrive.
-            bytes += protocol::frame::encode(&row).map_or(MAX_FRAME, |row| row.len());
-            if bytes > MAX_FRAME / 2 {
-                break;
-            }
-            told.push(row);
-        }
-        Ok(told)
+    /// The newest proposals, newest first; with `search` only those in which the text stands, without regard to case.
+    ///
+    /// # Errors
+    /// `store_failed`.
+    pub(crate) async fn history(&self, most: u16, search: Option<&str>) -> Result<Vec<HistoryRow>, Refusal> {
+        let rows = self.app.store.call(|store| store.history()).await.map_err(StoreError::into_refusal)?;
+        let wanted = search.map(|text| text.trim().to_lowercase()).filter(|text| !text.is_empty());
+        let rows = rows.iter().map(|row| self.history_row(row));
+        let found = rows.filter(|row| wanted.as_ref().is_none_or(|wanted| stands_in(row, wanted)));
+        Ok(fitting(found.take(usize::from(most.min(200))).collect()))
     }
 
     fn history_row(&self, row: &ProposalRow) -> HistoryRow {
@@ -244,6 +312,7 @@ impl Desk {
             surface: row.surface.clone(),
             created_at: card::when(&self.app.zone, row.created_at),
             ended_at: row.ended_at.map_or_else(|| Worded::same(""), |at| card::when(&self.app.zone, at)),
+            undoable: card::undo_of(&self.app, row).is_some(),
         }
     }
 
@@ -281,6 +350,11 @@ impl Desk {
                 unknown: app.started.unknown,
                 restored: app.started.restored,
             },
+            pruned: app
+                .pruned
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .map(|pruned| (u64::try_from(app.clock.unix() - pruned.at).unwrap_or(0), pruned.rows)),
             problems: self.problems(queue, frozen, &paused_agents),
             paused_agents,
         })
@@ -325,6 +399,13 @@ impl Desk {
             "The database is older than its spent log or the assistant's witness: somebody restored it. Read the audit.",
             "La base de datos es más antigua que su registro de gastos o que el testigo del asistente: alguien la \
              restauró. Lea la auditoría.",
+        );
+        say(
+            app.started.torn,
+            RefusalCode::BindingMismatch,
+            "The spent log's last line was torn: what was approved then may have run. Read the audit and check the unit.",
+            "La última línea del registro de gastos estaba cortada: lo aprobado entonces pudo ejecutarse. Lea la \
+             auditoría y revise la unidad.",
         );
         say(
             frozen,
@@ -403,4 +484,24 @@ impl Desk {
         let viewer = Viewer { person: person.clone(), surface, session: [0; 32] };
         self.note(kind, &viewer, None, detail).await
     }
+}
+
+/// As many as fit half a frame: the first ones always arrive.
+fn fitting<T: Serialize>(rows: Vec<T>) -> Vec<T> {
+    let mut bytes = 0;
+    rows.into_iter()
+        .take_while(|row| {
+            bytes += protocol::frame::encode(row).map_or(MAX_FRAME, |row| row.len());
+            bytes <= MAX_FRAME / 2
+        })
+        .collect()
+}
+
+fn stands_in(row: &HistoryRow, wanted: &str) -> bool {
+    let number = row.number.to_string();
+    let code = row.code.map_or("", protocol::refusal::RefusalCode::as_str);
+    let words = [&row.heading.en, &row.heading.es, &row.detail, &row.decided_by, &row.surface, &number];
+    words.into_iter().chain(&row.targets).any(|text| text.to_lowercase().contains(wanted))
+        || row.state.as_str() == wanted
+        || (!code.is_empty() && code == wanted)
 }

@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::backends::epiphan::wire::Destination;
+use crate::codes::PageCodes;
 use crate::config::{Config, ConfigError};
 use crate::desk::Desk;
 use crate::intake::Intake;
@@ -34,6 +35,8 @@ pub enum ServeError {
     Config(ConfigError),
     /// The page's server ended; the service manager starts the executor again.
     Page(String),
+    /// A restore is staged; the next start takes it up.
+    Restore,
     /// The store could not be opened or settled.
     Store(StoreError),
 }
@@ -44,7 +47,7 @@ impl ServeError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Config(_) => 2,
-            Self::Page(_) | Self::Store(_) => 1,
+            Self::Page(_) | Self::Restore | Self::Store(_) => 1,
         }
     }
 }
@@ -54,6 +57,7 @@ impl fmt::Display for ServeError {
         match self {
             Self::Config(error) => write!(f, "{error}"),
             Self::Page(why) => write!(f, "approval page: {why}"),
+            Self::Restore => f.write_str("a restore is staged; start the executor again to take it up"),
             Self::Store(error) => write!(f, "{error}"),
         }
     }
@@ -85,8 +89,8 @@ pub async fn serve(stop_with_stdin: bool) -> Result<(), ServeError> {
     let mut stop = std::pin::pin!(host::stop::stop_requested(stop_with_stdin));
     let app = start()?;
     let (propose, control) = listen::bind(&app)?;
-    let desk = Desk::new(&app);
     let intake = Arc::new(Intake::new(&app));
+    let desk = Desk::new(&app, &intake);
     let settings =
         PageSettings { port: app.config.page_port, state_dir: app.config.state.clone(), clock: app.clock.clone() };
     let mut page = page::start(desk.clone(), settings).await.map_err(|e| ServeError::Page(e.to_string()))?;
@@ -99,11 +103,15 @@ pub async fn serve(stop_with_stdin: bool) -> Result<(), ServeError> {
         () = listen::serve_control(app.clone(), desk, control) => Ok(()),
         why = page.failed() => Err(ServeError::Page(why.to_string())),
         () = sweep(&app) => Ok(()),
+        () = app.restore_staged.notified() => Err(ServeError::Restore),
     };
     // A run that has begun is finished before the process goes; no other begins.
     app.stopping.store(true, Ordering::SeqCst);
     let _last = tokio::time::timeout(LAST_RUN, app.one_run.lock()).await;
     page.stopped().await;
+    if let Err(error) = app.store.call(|store| store.settle_stop()).await {
+        tracing::warn!(%error, "the write-ahead log stays");
+    }
     ended
 }
 
@@ -139,6 +147,9 @@ fn start() -> Result<Arc<App>, ServeError> {
         store: StoreHandle::spawn(store)?,
         unrecorded: Mutex::default(),
         to_withdraw: Mutex::default(),
+        codes: PageCodes::new(&clock),
+        pruned: Mutex::default(),
+        restore_staged: tokio::sync::Notify::new(),
         strangers: Seldom::new(&clock),
         bad_witnesses: Seldom::new(&clock),
         slices,

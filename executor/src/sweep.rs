@@ -13,8 +13,21 @@ pub(crate) async fn sweep(app: &App) {
         if let Err(error) = app.store.call(|store| store.expire_due()).await {
             tracing::error!(%error, "expiring what is due");
         }
+        prune(app).await;
         offer_endings(app).await;
         take_back(app).await;
+    }
+}
+
+/// Once a day, and once soon after the start.
+async fn prune(app: &App) {
+    let last = app.pruned.lock().unwrap_or_else(PoisonError::into_inner).map_or(0, |pruned| pruned.at);
+    if app.clock.unix() - last < 86_400 {
+        return;
+    }
+    match app.store.call(Store::prune).await {
+        Ok(pruned) => *app.pruned.lock().unwrap_or_else(PoisonError::into_inner) = Some(pruned),
+        Err(error) => tracing::error!(%error, "pruning old rows"),
     }
 }
 

@@ -15,6 +15,7 @@ pub mod principals;
 pub mod redact;
 pub mod room;
 pub mod tool_policy;
+pub mod undo;
 pub mod words;
 pub mod yaml;
 

@@ -28,6 +28,8 @@ pub enum Origin {
     Front,
     /// The model, in a turn.
     Model,
+    /// The executor, when an operator asked for the undo of a change that ran. No peer can say this.
+    Undo,
 }
 
 impl Origin {
@@ -38,13 +40,14 @@ impl Origin {
             Self::Command => "command",
             Self::Front => "front",
             Self::Model => "model",
+            Self::Undo => "undo",
         }
     }
 
     /// The origin with this word.
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
-        [Self::Command, Self::Front, Self::Model].into_iter().find(|origin| origin.as_str() == text)
+        [Self::Command, Self::Front, Self::Model, Self::Undo].into_iter().find(|origin| origin.as_str() == text)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -55,7 +56,7 @@ impl CallLog {
     /// # Errors
     /// The file can't be opened for appending.
     pub(crate) fn open(path: Option<&Path>) -> io::Result<Self> {
-        let file = path.map(|path| OpenOptions::new().create(true).append(true).open(path)).transpose()?;
+        let file = path.map(|path| OpenOptions::new().create(true).append(true).mode(0o600).open(path)).transpose()?;
         Ok(Self { file, entries: Vec::new() })
     }
 

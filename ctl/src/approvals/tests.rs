@@ -148,10 +148,15 @@ async fn list_show_deny_and_history_say_what_the_executor_said() {
             OperatorSays::History { .. } => ExecutorSays::History(vec![sample_row(7)]),
             OperatorSays::AgentResume { .. }
             | OperatorSays::Approve(_)
+            | OperatorSays::AuditRows { .. }
             | OperatorSays::AuditVerify
+            | OperatorSays::Backup { .. }
             | OperatorSays::Freeze
             | OperatorSays::Hello(_)
+            | OperatorSays::PageCode { .. }
             | OperatorSays::PinSet { .. }
+            | OperatorSays::ProposeUndo { .. }
+            | OperatorSays::Restore { .. }
             | OperatorSays::Status
             | OperatorSays::Thaw { .. } => ExecutorSays::Refused(Refusal::bare(RefusalCode::NotPermitted)),
         })

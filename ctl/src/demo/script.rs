@@ -89,7 +89,7 @@ async fn story(demo: &Demo, found: &mut Found, out: &mut Out) -> Result<(), Demo
 async fn records(demo: &Demo, control: &mut Control, found: &mut Found, out: &mut Out) -> Result<(), DemoError> {
     let session = &demo.session;
     chapter(out, "The records");
-    let ExecutorSays::History(rows) = control.ask(OperatorSays::History { most: 20 }).await? else {
+    let ExecutorSays::History(rows) = control.ask(OperatorSays::History { most: 20, search: None }).await? else {
         return Err(Control::surprise().into());
     };
     out.text(&render::history::history(&rows, session.language, session.columns));

@@ -12,7 +12,7 @@ use policy::ids::MasterId;
 use policy::limits;
 use policy::observed::{Device, Observed};
 use policy::tool_policy::ToolPolicy;
-use policy::words::{self, DenyOnly};
+use policy::words::{self, ChannelWord, DenyOnly};
 use protocol::canonical::Canonical;
 use protocol::hello::Isolation;
 use protocol::propose::Origin;
@@ -110,14 +110,15 @@ pub(super) fn heading_without_read(
     let tool = Shown::whole(&row.tool).into_string();
     let Some(call) = call else { return Worded::same(tool) };
     let Some(target) = call.targets().first() else { return Worded::same(tool) };
-    let channel = target.channel.as_ref().map(policy::ids::ChannelId::as_str);
+    let channel = target.channel.as_ref().map(ChannelWord::Number);
     words::heading(call.tool(), call.action(), &name(&target.master), channel)
 }
 
 fn heading((call, observed): (&CheckedCall, &Observed)) -> Option<Worded> {
     let target = call.targets().first()?;
     let device = observed.team.device(&target.master)?;
-    let channel = target.channel.as_ref().and_then(|id| device.channel(id)).map(|channel| channel.name.as_str());
+    let channel = target.channel.as_ref().and_then(|id| device.channel(id));
+    let channel = channel.map(|channel| ChannelWord::Named(&channel.name));
     Some(words::heading(call.tool(), call.action(), &device.name, channel))
 }
 

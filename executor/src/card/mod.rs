@@ -3,6 +3,7 @@
 
 mod facts;
 mod ticket;
+mod trace;
 mod when;
 
 pub(crate) use when::when;
@@ -14,7 +15,9 @@ use control::card::{Card, CardFacts};
 use policy::call::CheckedCall;
 use policy::observed::Observed;
 use policy::room::room_rule;
+use policy::undo::Undo;
 use protocol::canonical::Canonical;
+use protocol::gate::GateResult;
 use protocol::ids::ProposalNumber;
 use protocol::propose::ProposalState;
 use protocol::refusal::{Refusal, RefusalCode};
@@ -30,6 +33,7 @@ pub(crate) struct Looked {
     facts: CardFacts,
     digest: [u8; 32],
     expires_in: i64,
+    gates: Vec<GateResult>,
 }
 
 /// Reads the row and the room, and builds the facts. A failed read is not an error here: the card then has Deny only.
@@ -60,7 +64,7 @@ pub(crate) async fn look(app: &App, number: ProposalNumber) -> Result<Looked, Re
     };
     let facts = facts::build(&facts::Setting::of(app), &row, &stored, (&call, &observed));
     let digest = digest_of(&facts)?;
-    Ok(Looked { call, observed, facts, digest, expires_in: row.expires_in })
+    Ok(Looked { call, observed, facts, digest, expires_in: row.expires_in, gates: trace::gates(&row.gates) })
 }
 
 /// A card for one viewer, with its ticket. Marks it seen.
@@ -94,6 +98,7 @@ pub(crate) async fn card_for(app: &App, viewer: &Viewer, looked: Looked) -> Resu
         read_at,
         expires_in: u64::try_from(looked.expires_in).unwrap_or(0),
         others_waiting: waiting.saturating_sub(1),
+        gates: looked.gates,
     })
 }
 
@@ -180,6 +185,16 @@ fn notes(app: &App, looked: &Looked) -> Vec<Worded> {
 /// A row's plain words without a fresh read, for lists.
 pub(crate) fn heading_of(app: &App, row: &ProposalRow) -> Worded {
     facts::heading_without_read(&facts::Setting::of(app), row, |id| app.name_of(id))
+}
+
+/// The undo of a change that ran, when code knows one.
+pub(crate) fn undo_of(app: &App, row: &ProposalRow) -> Option<Undo> {
+    if row.state != ProposalState::Ok {
+        return None;
+    }
+    let arguments = Canonical::parse(row.arguments.as_bytes()).ok()?;
+    let call = app.config.tools.check_call(&row.tool, &arguments).ok()?;
+    policy::undo::undo_of(&call)
 }
 
 /// A row's target ids, for lists.

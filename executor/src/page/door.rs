@@ -123,7 +123,7 @@ impl Door {
     /// The newest proposals, newest first.
     pub(super) async fn history(&self, most: u16) -> Result<Vec<HistoryRow>, Refusal> {
         match self {
-            Self::Desk(desk) => desk.history(most).await,
+            Self::Desk(desk) => desk.history(most, None).await,
             #[cfg(test)]
             Self::Played(desk) => desk.history(most).await,
         }

@@ -2,6 +2,7 @@
 
 use super::Keys;
 use super::error::StoreError;
+use control::message::AuditRow;
 use host::secret::hex;
 use protocol::canonical::Canonical;
 use protocol::hello::AuditHead;
@@ -98,6 +99,29 @@ pub(crate) fn hash_at(connection: &Connection, sequence: u64) -> Result<Option<[
         })
         .optional()?;
     found.map(|text| unhex(&text)).transpose()
+}
+
+/// The rows behind `after`, oldest first, at most 100.
+pub(crate) fn rows(connection: &Connection, after: u64) -> Result<Vec<AuditRow>, StoreError> {
+    let mut statement = connection.prepare(
+        "SELECT sequence, at, boot_ms, kind, proposal, principal, surface, detail, hash, mac FROM audit
+         WHERE sequence > ? ORDER BY sequence LIMIT 100",
+    )?;
+    let found = statement.query_map([i64::try_from(after).unwrap_or(i64::MAX)], |r| {
+        Ok(AuditRow {
+            sequence: r.get::<_, i64>(0)?.unsigned_abs(),
+            at: r.get(1)?,
+            boot_ms: r.get(2)?,
+            kind: r.get(3)?,
+            proposal: r.get::<_, Option<i64>>(4)?.map(i64::unsigned_abs),
+            principal: r.get(5)?,
+            surface: r.get(6)?,
+            detail: r.get(7)?,
+            hash: r.get(8)?,
+            mac: r.get(9)?,
+        })
+    })?;
+    Ok(found.collect::<Result<_, _>>()?)
 }
 
 /// Walks the whole chain.

@@ -6,6 +6,7 @@
 mod acks;
 mod agents;
 pub(crate) mod audit;
+pub(crate) mod backup;
 mod consume;
 mod error;
 mod freeze;
@@ -14,6 +15,7 @@ mod moves;
 mod outcome;
 mod proposal;
 mod read;
+pub(crate) mod retention;
 mod slices;
 mod spent;
 mod start;
@@ -37,7 +39,7 @@ use protocol::hello::AuditHead;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use spent::SpentLog;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
 /// SQLite before this version can corrupt a database in WAL mode.
@@ -70,6 +72,7 @@ pub struct Store {
     spent: SpentLog,
     keys: Keys,
     clock: Clock,
+    folder: PathBuf,
 }
 
 impl Store {
@@ -90,18 +93,23 @@ impl Store {
             .and_then(|()| host::files::check_dir(folder, host::files::Owner::Me, 0o700))
             .map_err(|e| StoreError::File(e.to_string()))?;
         let alone = lock(folder)?;
+        let restored = backup::apply_staged(folder)?;
         let path = folder.join("store.db");
         let existed = path.exists();
         // Made by us with 0600 before SQLite sees it: SQLite gives the WAL and its index the mode of the database.
         drop(host::files::append_open(&path).map_err(|e| StoreError::File(e.to_string()))?);
         let connection = Connection::open(&path)?;
-        prepare(&connection, clock)?;
+        prepare(&connection, clock).and_then(|()| check_whole(&connection)).map_err(|error| damaged(&path, &error))?;
         migrate(&connection)?;
         let audit = audit_key(&folder.join("audit.key"), existed && has_rows(&connection)?)?;
         let store_id = store_id(&connection)?;
         let keys = Keys { store_id, audit, binding: fresh_key()?, tickets: fresh_key()? };
         let (spent, found) = SpentLog::open(&folder.join("spent.log"))?;
-        let mut store = Self { _alone: alone, connection, spent, keys, clock: clock.clone() };
+        let mut store =
+            Self { _alone: alone, connection, spent, keys, clock: clock.clone(), folder: folder.to_owned() };
+        if restored {
+            store.note_restored()?;
+        }
         let started = store.settle_start(&found)?;
         Ok((store, started))
     }
@@ -132,12 +140,25 @@ impl Store {
         audit::head(&self.connection, &self.keys)
     }
 
+    /// The audit's rows behind `after`, oldest first, at most 100.
+    pub(crate) fn audit_rows(&self, after: u64) -> Result<Vec<control::message::AuditRow>, StoreError> {
+        audit::rows(&self.connection, after)
+    }
+
     /// Walks the whole audit chain.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
     pub fn verify_audit(&self) -> Result<ChainReport, StoreError> {
         audit::verify(&self.connection, &self.keys)
+    }
+
+    /// Empties the write-ahead log into the database, so that a copy of `store.db` taken while stopped is whole.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be written; the log then stays, and nothing is lost.
+    pub(crate) fn settle_stop(&mut self) -> Result<(), StoreError> {
+        Ok(self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
     }
 
     pub(crate) fn keys(&self) -> &Keys {
@@ -184,6 +205,19 @@ fn prepare(connection: &Connection, clock: &Clock) -> Result<(), StoreError> {
     let boot = clock.clone();
     connection.create_scalar_function("boot_now", 0, FunctionFlags::SQLITE_UTF8, move |_| Ok(boot.boot_ms()))?;
     Ok(())
+}
+
+/// A damaged database stops the start: nothing is decided on what may be half a row.
+fn check_whole(connection: &Connection) -> Result<(), StoreError> {
+    let whole: String = connection.query_row("PRAGMA quick_check(1)", [], |r| r.get(0))?;
+    if whole == "ok" { Ok(()) } else { Err(StoreError::Corrupt(whole)) }
+}
+
+fn damaged(path: &Path, error: &StoreError) -> StoreError {
+    StoreError::File(format!(
+        "{} cannot be used ({error}); move it away and restore a backup with fleetwatchctl restore, or look at the disk",
+        path.display()
+    ))
 }
 
 fn migrate(connection: &Connection) -> Result<(), StoreError> {

@@ -21,10 +21,12 @@ pub(crate) struct ProposalRow {
     pub(crate) ended_at: Option<i64>,
     pub(crate) code: Option<RefusalCode>,
     pub(crate) detail: String,
+    /// Canonical trace of the gates at intake.
+    pub(crate) gates: String,
 }
 
 const COLUMNS: &str = "number, tool, arguments, targets, state, created_at,
-    min(expires_at - db_now(), (expires_boot_ms - boot_now()) / 1000), decided_by, surface, ended_at, code, detail";
+    min(expires_at - db_now(), (expires_boot_ms - boot_now()) / 1000), decided_by, surface, ended_at, code, detail, gates";
 
 impl ProposalRow {
     fn from_row(row: &Row<'_>) -> Result<Self, StoreError> {
@@ -42,6 +44,7 @@ impl ProposalRow {
             ended_at: row.get(9)?,
             code: RefusalCode::from_text(&code),
             detail: row.get(11)?,
+            gates: row.get(12)?,
         })
     }
 
@@ -63,13 +66,10 @@ impl Store {
         self.rows(&format!("SELECT {COLUMNS} FROM proposals WHERE state = 'pending' ORDER BY number"), 100)
     }
 
-    /// The newest proposals, newest first.
-    pub(crate) fn history(&mut self, most: u16) -> Result<Vec<ProposalRow>, StoreError> {
+    /// The newest 2,000 proposals, newest first.
+    pub(crate) fn history(&mut self) -> Result<Vec<ProposalRow>, StoreError> {
         self.expire_due()?;
-        self.rows(
-            &format!("SELECT {COLUMNS} FROM proposals ORDER BY number DESC LIMIT 200"),
-            usize::from(most.min(200)),
-        )
+        self.rows(&format!("SELECT {COLUMNS} FROM proposals ORDER BY number DESC LIMIT 2000"), 2_000)
     }
 
     /// One row.

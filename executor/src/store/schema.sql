@@ -6,6 +6,31 @@ CREATE TABLE meta (
   value TEXT NOT NULL
 ) STRICT;
 
+-- How long each table's rows are kept; store::retention prunes by it, and a test looks that no table is missing here.
+CREATE TABLE retention (
+  name  TEXT PRIMARY KEY,
+  class TEXT NOT NULL CHECK (class IN ('forever', 'days')),
+  days  INTEGER CHECK ((class = 'days') = (days IS NOT NULL))
+) STRICT;
+
+INSERT INTO retention (name, class, days) VALUES
+  ('agents',         'forever', NULL),
+  ('approvals',      'forever', NULL), -- the spent log names them
+  ('audit',          'forever', NULL),
+  ('lost_approvals', 'forever', NULL),
+  ('meta',           'forever', NULL),
+  ('proposals',      'days',    400),  -- those that nobody approved; the audit keeps their story
+  ('retention',      'forever', NULL),
+  ('seen',           'days',    30),
+  ('slices',         'forever', NULL);
+
+-- Approvals that the spent log knows and a restored database does not; told once, at the start that found them.
+CREATE TABLE lost_approvals (
+  approval TEXT PRIMARY KEY,
+  proposal INTEGER NOT NULL,
+  at       INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE slices (
   name    TEXT PRIMARY KEY,
   digest  TEXT NOT NULL,

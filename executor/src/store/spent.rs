@@ -10,6 +10,9 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+/// Written behind a torn line once it was told.
+const MENDED: &str = "torn line above, told at start";
+
 /// One line that was read at start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SpentLine {
@@ -26,7 +29,7 @@ pub(crate) struct SpentLine {
 pub(crate) struct SpentAtStart {
     /// Whole lines.
     pub(crate) lines: Vec<SpentLine>,
-    /// Whether a line was torn or unreadable. It counts as spent, for whichever approval it was.
+    /// Whether the last line is torn or unreadable. It counts as spent, for whichever approval it was.
     pub(crate) torn: bool,
 }
 
@@ -46,15 +49,20 @@ impl SpentLog {
         let mut reader = File::open(path).map_err(|e| failed(path, &e))?;
         reader.read_to_end(&mut bytes).map_err(|e| failed(path, &e))?;
         let mut start = SpentAtStart::default();
-        for line in String::from_utf8_lossy(&bytes).split_terminator('\n') {
+        let text = String::from_utf8_lossy(&bytes);
+        for line in text.split_terminator('\n') {
+            // Only the last line can be one that was being written when the process died.
+            start.torn = false;
             match parse(line) {
                 Some(line) => start.lines.push(line),
-                None => start.torn = true,
+                None => start.torn = line != MENDED,
             }
         }
-        if !bytes.is_empty() && bytes.last() != Some(&b'\n') {
-            start.torn = true;
-            file.write_all(b"\n").and_then(|()| file.sync_all()).map_err(|e| failed(path, &e))?;
+        start.torn |= !bytes.is_empty() && bytes.last() != Some(&b'\n');
+        if start.torn {
+            // From now on it is an old line, and the next one is whole.
+            let end = format!("{}{MENDED}\n", if bytes.last() == Some(&b'\n') { "" } else { "\n" });
+            file.write_all(end.as_bytes()).and_then(|()| file.sync_all()).map_err(|e| failed(path, &e))?;
         }
         let spent = start.lines.iter().map(|line| line.approval.clone()).collect();
         Ok((Self { file, path: path.to_owned(), spent }, start))
@@ -149,9 +157,13 @@ mod tests {
             host::files::create_private(&path, &bytes[..cut]).unwrap();
             let (mut log, start) = SpentLog::open(&path).unwrap();
             assert!(start.torn, "cut at {cut}");
+            drop(log);
+            let (reopened, start) = SpentLog::open(&path).unwrap();
+            assert!(!start.torn, "told twice, cut at {cut}");
+            log = reopened;
             log.append(&line(2), 6).unwrap();
             let (_, start) = SpentLog::open(&path).unwrap();
-            assert!(start.lines.contains(&line(2)), "cut at {cut}");
+            assert!(start.lines.contains(&line(2)) && !start.torn, "cut at {cut}");
         }
     }
 }

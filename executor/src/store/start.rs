@@ -18,6 +18,8 @@ pub struct Started {
     pub unknown: u64,
     /// Spent lines that this database does not know: it is older than the log.
     pub restored: u64,
+    /// The last line of the spent log was torn: whatever was approved then counts as spent.
+    pub torn: bool,
 }
 
 /// How an assistant's witness compares with this store.
@@ -35,11 +37,15 @@ impl Store {
     pub(super) fn settle_start(&mut self, found: &SpentAtStart) -> Result<Started, StoreError> {
         let store_id = self.keys.store_id.clone();
         self.write(|tx, keys| {
-            let mut started = Started::default();
+            let mut started = Started { torn: found.torn, ..Started::default() };
             for line in &found.lines {
                 let known = line.store_id == store_id && approval_is_known(tx, line.number, &line.approval)?;
                 if !known {
-                    started.restored += 1;
+                    let new = tx.execute(
+                        "INSERT OR IGNORE INTO lost_approvals (approval, proposal, at) VALUES (?, ?, db_now())",
+                        params![line.approval, sql_number(line.number)],
+                    )?;
+                    started.restored += u64::try_from(new).unwrap_or(0);
                 } else if finish(tx, keys, line.number, End { from: "approved", to: "unknown", why: "spent before the last stop" })? {
                     started.unknown += 1;
                 }

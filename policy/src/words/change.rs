@@ -2,6 +2,7 @@
 
 use super::name;
 use crate::call::{RecordingAction, Tool};
+use crate::ids::ChannelId;
 use protocol::refusal::RefusalCode;
 use protocol::shown::Worded;
 
@@ -14,12 +15,30 @@ pub struct PlainWords {
     pub undo: Worded,
 }
 
+/// How a heading names a channel: by its name in quotes, or by its number when no name was read.
+#[derive(Debug, Clone, Copy)]
+pub enum ChannelWord<'a> {
+    /// A name from the device.
+    Named(&'a str),
+    /// Its number.
+    Number(&'a ChannelId),
+}
+
+impl ChannelWord<'_> {
+    fn text(self) -> String {
+        match self {
+            Self::Named(raw) => format!("\"{}\"", name(raw)),
+            Self::Number(id) => id.to_string(),
+        }
+    }
+}
+
 /// The change in one line, naming the room and, when the call names one, its channel. Both are raw names.
 #[must_use]
-pub fn heading(tool: Tool, action: Option<RecordingAction>, room: &str, channel: Option<&str>) -> Worded {
+pub fn heading(tool: Tool, action: Option<RecordingAction>, room: &str, channel: Option<ChannelWord<'_>>) -> Worded {
     let room = name(room);
-    let (en, es) = match channel.map(name) {
-        Some(channel) => (format!("in {room}, channel \"{channel}\""), format!("en {room}, canal \"{channel}\"")),
+    let (en, es) = match channel.map(ChannelWord::text) {
+        Some(channel) => (format!("in {room}, channel {channel}"), format!("en {room}, canal {channel}")),
         None => (format!("in {room}"), format!("en {room}")),
     };
     match (tool, action) {

@@ -57,6 +57,10 @@ pub fn origin(origin: Origin) -> Worded {
             ("Drafted by another agent, via the assistant", "Redactada por otro agente, a través del asistente")
         }
         Origin::Model => ("Drafted by the assistant's model", "Redactada por el modelo del asistente"),
+        Origin::Undo => (
+            "Drafted by Fleetwatch to undo an earlier change",
+            "Redactada por Fleetwatch para deshacer un cambio anterior",
+        ),
     };
     Worded::new(en, es)
 }

@@ -95,7 +95,7 @@ fn three_changes_have_words_and_three_can_only_be_denied() {
 
 #[test]
 fn a_heading_names_room_and_channel_and_makes_them_safe() {
-    let words = heading(Tool::Recording, Some(RecordingAction::Start), "Hall A", Some("Program"));
+    let words = heading(Tool::Recording, Some(RecordingAction::Start), "Hall A", Some(ChannelWord::Named("Program")));
     assert_eq!(words.en, "Start recording in Hall A, channel \"Program\"");
     assert_eq!(words.es, "Iniciar la grabación en Hall A, canal \"Program\"");
     let hostile = heading(Tool::Reboot, None, &"x\u{200b}\n".repeat(200), None);

@@ -75,6 +75,7 @@ pub(in super::super) fn card(at: u64, room: &str) -> Card {
         read_at: Worded::same("2026-11-29 21:03 CET (20:03 UTC)"),
         expires_in: 840,
         others_waiting: 0,
+        gates: vec![],
     }
 }
 
@@ -222,6 +223,7 @@ pub(in super::super) fn row(number: ProposalNumber, state: ProposalState) -> His
         surface: "page".into(),
         created_at: Worded::same("2026-11-29 21:03 CET"),
         ended_at: Worded::same(if state.is_final() { "2026-11-29 21:05 CET" } else { "" }),
+        undoable: false,
     }
 }
 
@@ -244,6 +246,7 @@ pub(in super::super) fn status(pending: u64) -> ExecutorStatus {
         page: None,
         audit_sequence: 4,
         start: StartReport { expired: 0, unknown: 0, restored: 0 },
+        pruned: None,
         problems: Vec::new(),
     }
 }

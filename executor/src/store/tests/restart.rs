@@ -7,7 +7,7 @@ fn a_start_expires_what_waits_and_what_was_approved() {
     let (waiting, seen, approved) = (world.pending(), world.pending(), world.approved());
     world.store.mark_seen(seen, "page", "ana").unwrap();
     let (mut world, started) = world.restart();
-    assert_eq!(started, Started { expired: 3, unknown: 0, restored: 0 });
+    assert_eq!(started, Started { expired: 3, ..Started::default() });
     assert_eq!(world.state(waiting), ProposalState::ExpiredUnseen);
     assert_eq!(world.state(seen), ProposalState::ExpiredSeen);
     assert_eq!(world.state(approved), ProposalState::Expired);
@@ -133,7 +133,7 @@ fn a_torn_spent_line_counts_for_whatever_was_approved() {
     let path = world.folder.path().join("state").join("spent.log");
     std::io::Write::write_all(&mut host::files::append_open(&path).unwrap(), b"spent 1 ab").unwrap();
     let (mut world, started) = world.restart();
-    assert_eq!(started, Started { expired: 1, unknown: 1, restored: 0 });
+    assert_eq!(started, Started { expired: 1, unknown: 1, restored: 0, torn: true });
     assert_eq!(world.state(approved), ProposalState::Unknown);
     assert_eq!(world.state(waiting), ProposalState::ExpiredUnseen);
 }

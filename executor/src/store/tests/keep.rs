@@ -1,0 +1,103 @@
+use super::*;
+
+#[test]
+fn every_table_has_a_retention_class() {
+    let world = World::new();
+    let names = |sql: &str| -> Vec<String> {
+        let mut statement = world.store.connection.prepare(sql).unwrap();
+        statement.query_map([], |r| r.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    let tables =
+        names("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name");
+    assert_eq!(tables, names("SELECT name FROM retention ORDER BY name"));
+}
+
+#[test]
+fn old_rows_go_and_what_was_approved_or_lives_stays() {
+    let mut world = World::new();
+    let (denied, approved) = (world.pending(), world.approved());
+    world.store.mark_seen(denied, "page", "ana").unwrap();
+    world.deny(denied).unwrap();
+    let approval = world.store.consume(approved).unwrap();
+    finish(&mut world, approval, Outcome::Ok(String::new()));
+    world.time.advance(31 * 86_400);
+    assert_eq!(world.store.prune().unwrap().rows, 1);
+    world.time.advance(400 * 86_400);
+    let waiting = world.pending();
+    assert_eq!(world.store.prune().unwrap().rows, 1);
+    assert_eq!(code(world.store.row(denied)), RefusalCode::UnknownProposal);
+    assert_eq!(world.state(approved), ProposalState::Ok);
+    assert_eq!(world.state(waiting), ProposalState::Pending);
+    assert_eq!(world.store.prune().unwrap().rows, 0);
+    assert_eq!(world.store.verify_audit().unwrap().broken, None);
+}
+
+#[test]
+fn a_restored_backup_is_the_old_story_with_every_live_row_expired() {
+    let mut world = World::new();
+    let (first, waiting) = (world.pending(), world.pending());
+    world.deny(first).unwrap();
+    let backup = world.store.backup().unwrap();
+    let spent = world.approved();
+    drop(world.store.consume(spent).unwrap());
+    world.store.stage_restore(&backup).unwrap();
+    let (mut world, started) = world.restart();
+    assert_eq!(started, Started { expired: 1, restored: 1, ..Started::default() });
+    assert_eq!(world.state(first), ProposalState::Denied);
+    assert_eq!(world.state(waiting), ProposalState::ExpiredUnseen);
+    assert_eq!(code(world.store.row(spent)), RefusalCode::UnknownProposal);
+    // Told once, not at every start.
+    let (world, started) = world.restart();
+    assert_eq!(started, Started::default());
+    assert_eq!(world.store.verify_audit().unwrap().broken, None);
+}
+
+#[test]
+fn a_backup_holds_no_key() {
+    let mut world = World::new();
+    world.approved();
+    let backup = world.store.backup().unwrap();
+    for key in [&world.store.keys.audit, &world.store.keys.binding, &world.store.keys.tickets] {
+        let text = host::secret::hex(key.expose());
+        for needle in [&key.expose()[..], text.as_bytes()] {
+            assert!(!backup.windows(needle.len()).any(|window| window == needle));
+        }
+    }
+}
+
+#[test]
+fn what_is_no_backup_of_ours_is_refused_and_changes_nothing() {
+    let mut world = World::new();
+    world.pending();
+    let backup = world.store.backup().unwrap();
+    let mut damaged = backup.clone();
+    let middle = damaged.len() / 2;
+    damaged.truncate(middle);
+    let mut stranger = World::new();
+    let foreign = stranger.store.backup().unwrap();
+    for (bytes, word) in [(b"hello".to_vec(), "database"), (damaged, ""), (foreign, "audit row")] {
+        let error = world.store.stage_restore(&bytes).unwrap_err().to_string();
+        assert!(error.contains(word), "{error}");
+    }
+    let (_, started) = world.restart();
+    assert_eq!(started.restored, 0);
+}
+
+#[test]
+fn a_damaged_database_stops_the_start_with_what_to_do() {
+    let mut world = World::new();
+    for room in 0..3 {
+        world.admit(&format!("1901234{room:04}")).unwrap();
+    }
+    world.sql("PRAGMA wal_checkpoint(TRUNCATE)");
+    let state = world.folder.path().join("state");
+    let clock = world.clock.clone();
+    drop(world.store);
+    let path = state.join("store.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let from = bytes.len() / 2;
+    bytes[from..].fill(0x5a);
+    std::fs::write(&path, bytes).unwrap();
+    let error = Store::open(&state, &clock).unwrap_err().to_string();
+    assert!(error.contains("store.db") && error.contains("restore a backup"), "{error}");
+}

@@ -1,0 +1,15 @@
+//! Helpers of the suites in `tests/tests/`: where things are, what the workspace's crates may name, and the sources as
+//! text. Nothing here is shipped.
+
+pub mod base64;
+pub mod crates;
+pub mod demo;
+pub mod hex;
+pub mod places;
+pub mod processes;
+pub mod sources;
+pub mod terminal;
+pub mod variants;
+pub mod world;
+
+pub use places::{binary, peers_node, peers_python, target_folder, workspace_root};

@@ -1,0 +1,356 @@
+//! A world that runs.
+
+use super::Call;
+use super::ask::AskClient;
+use super::builder::Builder;
+use super::control::ControlClient;
+use super::daemon::{Daemon, cleaned};
+use super::must::{must, some, until};
+use super::page::PageClient;
+use super::propose::ProposeClient;
+use super::proxy::Proxy;
+use super::sim::Sim;
+use crate::places::binary;
+use protocol::ask::AssistantSays;
+use protocol::hello::AuditHead;
+use protocol::ids::ProposalNumber;
+use protocol::propose::{LinkKind, News, ProposalState};
+use protocol::refusal::Refusal;
+use rusqlite::Connection;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// For one daemon to get ready, on a busy machine.
+const READY: Duration = Duration::from_secs(30);
+
+/// Runs a command at a terminal of its own and types into it.
+const TERMINAL: &str = include_str!("terminal.py");
+
+/// The simulated fleet, both daemons, and their folder.
+#[derive(Debug)]
+pub struct World {
+    // In the order in which they end.
+    assistant: Option<Daemon>,
+    executor: Option<Daemon>,
+    /// The simulated fleet.
+    pub sim: Sim,
+    /// Before the fleet (for the executor) and before the model (for the assistant), when asked for.
+    pub proxies: Option<(Proxy, Proxy)>,
+    /// Which program the next [`World::start_executor`] starts.
+    pub executor_binary: String,
+    /// The environment of the next [`World::start_executor`].
+    pub executor_settings: BTreeMap<String, OsString>,
+    /// The environment of the next [`World::start_assistant`].
+    pub assistant_settings: BTreeMap<String, OsString>,
+    pub(super) groups: Option<PathBuf>,
+    pin: String,
+    folder: TempDir,
+}
+
+impl World {
+    /// The settings of a new world.
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    pub(super) fn new(folder: TempDir, sim: Sim, proxies: Option<(Proxy, Proxy)>, pin: &str) -> Self {
+        Self {
+            assistant: None,
+            executor: None,
+            sim,
+            proxies,
+            executor_binary: String::new(),
+            executor_settings: BTreeMap::new(),
+            assistant_settings: BTreeMap::new(),
+            groups: None,
+            pin: pin.to_owned(),
+            folder,
+        }
+    }
+
+    /// The folder of everything: `run`, `executor`, `assistant`, `policy`, `logs`, `secrets`.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// One of the sockets: `control`, `propose` or `ask`.
+    #[must_use]
+    pub fn socket(&self, name: &str) -> PathBuf {
+        self.folder().join("run").join(name).join(format!("{name}.sock"))
+    }
+
+    /// The operator's PIN.
+    #[must_use]
+    pub fn pin(&self) -> &str {
+        &self.pin
+    }
+
+    /// Starts the executor and waits until `control.sock` answers; then the page is up too.
+    #[track_caller]
+    pub fn start_executor(&mut self) {
+        let log = self.folder().join("logs/fleetwatch-executor.log");
+        let stop = [OsString::from("--stop-with-stdin")];
+        let (name, settings) = (&self.executor_binary, &self.executor_settings);
+        let mut daemon = match &self.groups {
+            Some(groups) => Daemon::start_with_groups(name, &stop, settings, (groups, &log)),
+            None => Daemon::start(name, &stop, settings, &log),
+        };
+        until(READY, "control.sock", || {
+            daemon.must_run();
+            ControlClient::open(&self.socket("control"), &self.pin).ok()
+        });
+        self.executor = Some(daemon);
+    }
+
+    /// Starts the executor and gives its exit code and log when it ends by itself, as it must with a bad setting.
+    #[track_caller]
+    pub fn executor_that_ends(&self) -> (i32, String) {
+        let log = self.folder().join("logs/executor-that-ends.log");
+        let stop = [OsString::from("--stop-with-stdin")];
+        let mut daemon = Daemon::start(&self.executor_binary, &stop, &self.executor_settings, &log);
+        let code = until(READY, "the end of the executor", || daemon.ended());
+        (code, daemon.log())
+    }
+
+    /// Starts the assistant and waits until it has reached the executor, or, when none runs, until it answers.
+    #[track_caller]
+    pub fn start_assistant(&mut self) {
+        let log = self.folder().join("logs/fleetwatch-assistant.log");
+        let stop = [OsString::from("--stop-with-stdin")];
+        let mut daemon = Daemon::start("fleetwatch-assistant", &stop, &self.assistant_settings, &log);
+        let alone = self.executor.is_none();
+        until(READY, "ask.sock", || {
+            daemon.must_run();
+            let mut asker = AskClient::open(&self.socket("ask")).ok()?;
+            (alone || asker.status().executor_reached).then_some(())
+        });
+        self.assistant = Some(daemon);
+    }
+
+    /// The executor's process.
+    #[track_caller]
+    pub fn executor(&mut self) -> &mut Daemon {
+        some(self.executor.as_mut(), "an executor that runs")
+    }
+
+    /// Ends the executor as `kill -9` does.
+    pub fn kill_executor(&mut self) {
+        self.executor = None;
+    }
+
+    /// Ends the executor in order and gives its exit code.
+    #[track_caller]
+    pub fn stop_executor(&mut self) -> Option<i32> {
+        let code = self.executor().stop();
+        self.executor = None;
+        code
+    }
+
+    /// Ends the assistant as `kill -9` does.
+    pub fn kill_assistant(&mut self) {
+        self.assistant = None;
+    }
+
+    /// What the executor has logged so far.
+    #[must_use]
+    pub fn executor_log(&self) -> String {
+        std::fs::read_to_string(self.folder().join("logs/fleetwatch-executor.log")).unwrap_or_default()
+    }
+
+    /// What the assistant has logged so far.
+    #[must_use]
+    pub fn assistant_log(&self) -> String {
+        std::fs::read_to_string(self.folder().join("logs/fleetwatch-assistant.log")).unwrap_or_default()
+    }
+
+    /// A new connection of the operator.
+    #[must_use]
+    #[track_caller]
+    pub fn control(&self) -> ControlClient {
+        must(ControlClient::open(&self.socket("control"), &self.pin), "control.sock")
+    }
+
+    /// A new connection of an assistant. Each agent label has its own small allowance of requests.
+    #[must_use]
+    #[track_caller]
+    pub fn propose_link(&self, agent: &str, kind: LinkKind) -> ProposeClient {
+        must(ProposeClient::open(&self.socket("propose"), agent, kind, None), "propose.sock")
+    }
+
+    /// A new turn of an assistant.
+    #[must_use]
+    #[track_caller]
+    pub fn turn(&self, agent: &str) -> ProposeClient {
+        self.propose_link(agent, LinkKind::Turn)
+    }
+
+    /// A new poll of an assistant that shows this audit head as its witness.
+    #[must_use]
+    #[track_caller]
+    pub fn witness(&self, agent: &str, head: Option<AuditHead>) -> ProposeClient {
+        must(ProposeClient::open(&self.socket("propose"), agent, LinkKind::Poll, head), "propose.sock")
+    }
+
+    /// One proposal in a turn of its own that has ended: it waits.
+    ///
+    /// # Errors
+    /// The executor's refusal.
+    #[track_caller]
+    pub fn propose(&self, agent: &str, tool: &str, arguments: &Value) -> Result<ProposalNumber, Refusal> {
+        let mut turn = self.turn(agent);
+        let number = turn.propose(tool, arguments)?;
+        turn.end();
+        Ok(number)
+    }
+
+    /// A new connection of somebody who asks.
+    #[must_use]
+    #[track_caller]
+    pub fn asker(&self) -> AskClient {
+        must(AskClient::open(&self.socket("ask")), "ask.sock")
+    }
+
+    /// Asks one question and gives everything that was said.
+    #[must_use]
+    #[track_caller]
+    pub fn ask(&self, question: &str) -> Vec<AssistantSays> {
+        self.asker().ask(question)
+    }
+
+    /// Shows the card, reads for 2.1 s, says yes with PIN and room, and gives the outcome.
+    ///
+    /// # Errors
+    /// The executor's refusal of the card or of the yes.
+    #[track_caller]
+    pub fn approve(&self, number: ProposalNumber) -> Result<News, Refusal> {
+        self.control().approve(number)
+    }
+
+    /// Where a proposal stands.
+    #[must_use]
+    #[track_caller]
+    pub fn state_of(&self, number: ProposalNumber) -> ProposalState {
+        self.control().row(number).state
+    }
+
+    /// The page's launch secret, from its file.
+    #[must_use]
+    #[track_caller]
+    pub fn page_secret(&self) -> String {
+        let path = self.folder().join("executor/page-secret");
+        must(std::fs::read_to_string(&path), "the page's secret").trim().to_owned()
+    }
+
+    /// A browser that is not signed in.
+    #[must_use]
+    #[track_caller]
+    pub fn stranger_page(&self) -> PageClient {
+        PageClient::new(&some(self.control().status().page, "the page's address"))
+    }
+
+    /// A browser that is signed in.
+    #[must_use]
+    #[track_caller]
+    pub fn page(&self) -> PageClient {
+        let mut page = self.stranger_page();
+        let answer = page.log_in(&self.page_secret(), &self.pin);
+        assert_eq!(answer.status, 303, "sign in: {}", answer.body);
+        page
+    }
+
+    /// The id of the unit in this room.
+    #[must_use]
+    #[track_caller]
+    pub fn room(&self, name: &str) -> String {
+        self.sim.room(name)
+    }
+
+    /// Every `tools/call` that reached the fleet.
+    #[must_use]
+    #[track_caller]
+    pub fn sim_log(&self) -> Vec<Value> {
+        self.sim.log()
+    }
+
+    /// Every write that reached the fleet.
+    #[must_use]
+    #[track_caller]
+    pub fn writes(&self) -> Vec<Call> {
+        self.sim.writes()
+    }
+
+    /// Moves the fleet under a proposal.
+    #[track_caller]
+    pub fn sim_set(&self, wish: &Value) {
+        self.sim.set(wish);
+    }
+
+    /// The executor's database, opened beside the executor.
+    #[must_use]
+    #[track_caller]
+    pub fn database(&self) -> Connection {
+        let connection = must(Connection::open(self.folder().join("executor/store.db")), "store.db");
+        must(connection.busy_timeout(Duration::from_secs(5)), "a busy timeout");
+        connection
+    }
+
+    /// The audit's rows of one kind: principal, surface and detail.
+    #[must_use]
+    #[track_caller]
+    pub fn audit(&self, kind: &str) -> Vec<(String, String, Value)> {
+        let connection = self.database();
+        let sql = "SELECT principal, surface, detail FROM audit WHERE kind = ? ORDER BY sequence";
+        let mut statement = must(connection.prepare(sql), "the audit");
+        let rows = statement.query_map([kind], |row| {
+            let detail: String = row.get(2)?;
+            Ok((row.get(0)?, row.get(1)?, serde_json::from_str(&detail).unwrap_or_default()))
+        });
+        let rows: Result<Vec<_>, _> = must(rows, "the audit").collect();
+        must(rows, "the audit")
+    }
+
+    /// Runs `fleetwatchctl` on this world, without any terminal, and waits for it.
+    #[must_use]
+    #[track_caller]
+    pub fn ctl(&self, arguments: &[&str]) -> Output {
+        // In a session of its own, or it would find the terminal of whoever runs the tests.
+        let mut command = cleaned(Path::new("setsid"));
+        command
+            .arg("--wait")
+            .arg(binary("fleetwatchctl"))
+            .arg("--run-dir")
+            .arg(self.folder().join("run"))
+            .args(arguments);
+        must(command.output(), "fleetwatchctl")
+    }
+
+    /// Runs `fleetwatchctl` on this world at a terminal where a person types: each step waits for a text, reads for so
+    /// many seconds, and types a line. Gives the exit code and everything that stood on the terminal.
+    #[must_use]
+    #[track_caller]
+    pub fn ctl_at_terminal(&self, arguments: &[&str], steps: &[(&str, f64, &str)]) -> (i32, String) {
+        let steps = must(serde_json::to_string(steps), "the steps");
+        let mut command = cleaned(Path::new("python3"));
+        command.args(["-c", TERMINAL, &steps]).arg(binary("fleetwatchctl"));
+        command.arg("--run-dir").arg(self.folder().join("run")).args(arguments);
+        let output = must(command.output(), "python3");
+        let text = String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n");
+        (output.status.code().unwrap_or(-1), text + &String::from_utf8_lossy(&output.stderr))
+    }
+
+    /// `fleetwatchctl status --json`: its exit code and what it printed.
+    #[must_use]
+    #[track_caller]
+    pub fn status(&self) -> (i32, Value) {
+        let output = self.ctl(&["status", "--json"]);
+        let value = must(serde_json::from_slice(&output.stdout), "the JSON of status");
+        (output.status.code().unwrap_or(-1), value)
+    }
+}

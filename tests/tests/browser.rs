@@ -1,0 +1,173 @@
+//! The approval page in a real browser (`issue 1, 1.31`), over the demo's daemons. `peers/page.mjs` is the person; what
+//! it saw is judged here. The pictures are in `target/screenshots`.
+
+#[cfg(test)]
+mod tests {
+    use fleetwatch_tests::demo::Demo;
+    use fleetwatch_tests::{target_folder, workspace_root};
+    use serde_json::{Value, json};
+    use std::env;
+    use std::io::Write;
+    use std::path::PathBuf;
+    use std::process::{Command, Stdio};
+
+    // A missing browser must fail the test, never skip it.
+    fn peers() -> (PathBuf, PathBuf) {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let chromium = env::split_paths(&path).map(|folder| folder.join("chromium")).find(|file| file.is_file());
+        let node = target_folder().join("peers/node");
+        for package in ["playwright-core", "axe-core"] {
+            let there = node.join("node_modules").join(package).join("package.json").is_file();
+            assert!(there, "the Node package {package} is missing: run tests/install-peers");
+        }
+        let Some(chromium) = chromium else { panic!("chromium is missing: run tests/install-peers") };
+        (chromium, node)
+    }
+
+    // Tells the story in the browser and gives what was seen.
+    fn tell(story: &str, demo: &Demo, more: &Value) -> Value {
+        let (chromium, node) = peers();
+        let temporary = tempfile::tempdir().unwrap();
+        let mut places = json!({
+            "page": demo.page, "secret": demo.secret, "pin": demo.pin,
+            "shots": target_folder().join("screenshots"),
+        });
+        places.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let mut child = Command::new("node")
+            .arg(workspace_root().join("tests/peers/page.mjs"))
+            .arg(node)
+            .arg(story)
+            .env("CHROMIUM", chromium)
+            .env("TMPDIR", temporary.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("node is missing: run tests/install-peers");
+        child.stdin.take().unwrap().write_all(places.to_string().as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{story}: {said}");
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+    }
+
+    fn propose(demo: &mut Demo, words: &str) {
+        let shown = demo.enter(words);
+        assert!(shown.contains("It waits for a person."), "{words}: {shown}");
+    }
+
+    fn text(value: &Value) -> &str {
+        value.as_str().unwrap_or_else(|| panic!("no text but {value}"))
+    }
+
+    fn holds(whole: &Value, parts: &[&str]) {
+        for part in parts {
+            assert!(text(whole).contains(part), "{part:?} is not in\n{}", text(whole));
+        }
+    }
+
+    fn only_the_page_itself(seen: &Value, demo: &Demo) {
+        assert_eq!(seen["origins"], json!([demo.page.trim_end_matches('/')]), "something came from elsewhere");
+        assert_eq!(seen["complaints"], json!([]), "the browser complained");
+    }
+
+    #[test]
+    fn a_person_signs_in_reads_a_card_approves_and_names_the_room_of_a_reboot() {
+        let mut demo = Demo::start(&[]);
+        propose(&mut demo, "Start recording in Hall A");
+        propose(&mut demo, "Restart Courtroom 4");
+        propose(&mut demo, "Stop recording in Courtroom 2");
+        let seen =
+            tell("with-script", &demo, &json!({ "numbers": { "start": 1, "reboot": 2 }, "room": "Courtroom 4" }));
+        only_the_page_itself(&seen, &demo);
+
+        assert_eq!(seen["login"]["focus"], "secret");
+        assert_eq!(
+            seen["cookies"],
+            json!([{ "httpOnly": true, "sameSite": "Strict", "length": seen["cookies"][0]["length"] }])
+        );
+        assert!(seen["cookies"][0]["length"].as_u64() >= Some(32), "{}", seen["cookies"]);
+        assert_eq!(seen["cookieInScript"], "");
+        let entries = seen["queue"]["entries"].as_array().unwrap();
+        assert_eq!(entries.len(), 3);
+        holds(&entries[0], &["Proposal 1", "20301000003"]);
+
+        // Too soon: the card again, nothing sent, Deny focused again.
+        holds(&seen["tooSoon"]["alert"], &["less than two seconds"]);
+        assert_eq!(seen["tooSoon"]["focus"], "Deny");
+
+        let card = &seen["card"];
+        assert_eq!(card["focus"], "Deny");
+        assert_eq!(card["buttons"], json!(["Deny", "Approve and run"]));
+        assert_ne!(card["tabs"][0], "Deny", "the first Tab leaves Deny");
+        holds(&card["heading"], &["Start recording in Hall A"]);
+        holds(
+            &card["text"],
+            &["20301000003", "Pearl-2", "\"start\"", "[\"20301000003-1\"]", "Written by the assistant, not checked"],
+        );
+        holds(&card["text"], &["The operator asked for it.", "Simulator: nothing real changes", "How to undo it"]);
+        holds(&card["foot"], &["isolation: none"]);
+        assert_eq!(card["approve"], json!({ "there": true, "denyToo": true }), "on a small screen");
+        holds(&seen["outcome"]["facts"], &["read back: channel 1 is recording", "operator", "page"]);
+        assert_eq!(
+            seen["back"],
+            json!({ "path": "/outcome/1", "buttons": 0 }),
+            "going back must not offer a yes again"
+        );
+
+        assert_eq!(seen["disruptive"]["focus"], "Deny");
+        assert_eq!(seen["disruptive"]["buttons"], json!(["Deny", "Go on and name the room"]));
+        let confirm = &seen["confirm"];
+        assert_eq!(confirm["focus"], "Deny");
+        assert_eq!(confirm["approve"], json!({ "there": true, "denyToo": true }), "on a small screen");
+        holds(&confirm["heading"], &["Courtroom 4"]);
+        assert!(!text(&confirm["alert"]).is_empty());
+        assert_eq!(seen["history"]["rows"].as_array().unwrap().len(), 3);
+        assert_eq!(seen["out"]["cookies"], 0);
+
+        looks_right(&seen);
+        let tools: Vec<_> = demo.writes().into_iter().map(|(tool, _)| tool).collect();
+        assert_eq!(tools, ["batch_recording", "batch_reboot"]);
+        assert_eq!(demo.leave("/quit\n"), 0);
+    }
+
+    // Nothing is wider than the screen, Deny is in view, and axe finds nothing.
+    fn looks_right(seen: &Value) {
+        let pages = seen["pages"].as_object().unwrap();
+        let names: Vec<_> = pages.keys().map(String::as_str).collect();
+        for name in ["login", "queue", "card", "card-disruptive", "confirm", "outcome", "history"] {
+            assert!(names.contains(&name), "{name} was not looked at: {names:?}");
+        }
+        for (name, found) in pages {
+            for part in ["wide", "denyHidden", "axe"] {
+                assert_eq!(found[part], json!([]), "{part} on {name}");
+            }
+            assert!(text(&found["title"]).contains("Fleetwatch"), "{name}");
+        }
+    }
+
+    #[test]
+    fn without_script_it_works_the_same_enter_is_a_no_and_two_clicks_are_one_yes() {
+        let mut demo = Demo::start(&[]);
+        propose(&mut demo, "Start recording in Hall A");
+        propose(&mut demo, "Start recording in Chapel");
+        propose(&mut demo, "Start recording in Studio 2");
+        let seen = tell("without-script", &demo, &json!({ "numbers": { "start": 1, "deny": 2, "twice": 3 } }));
+        only_the_page_itself(&seen, &demo);
+        assert_eq!(seen["card"]["focus"], "Denegar");
+        assert_eq!(seen["card"]["lang"], "es");
+        holds(
+            &seen["card"]["text"],
+            &["20301000003", "[\"20301000003-1\"]", "Escrito por el asistente, sin comprobar"],
+        );
+        holds(&seen["outcome"]["facts"], &["operator", "page"]);
+        let shown = demo.enter("/history");
+        let state = |number: u32| {
+            let (_, rest) = shown.split_once(&format!("Proposal {number} ")).unwrap();
+            rest.split_once("State").unwrap().1.split_whitespace().next().unwrap().to_owned()
+        };
+        assert_eq!([state(1), state(2), state(3)], ["ok.", "denied.", "ok."], "{shown}");
+        assert_eq!(demo.writes().len(), 2);
+        assert_eq!(demo.leave("/quit\n"), 0);
+    }
+}

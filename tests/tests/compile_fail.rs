@@ -1,0 +1,147 @@
+//! Walls that the compiler keeps. Each file of `tests/ui` becomes the whole source of a small package with the
+//! dependencies of one of ours; its first line says whether it compiles, or with which error it must not.
+
+#[cfg(test)]
+mod tests {
+    use fleetwatch_tests::crates::{Crates, Kind, Named, cargo};
+    use fleetwatch_tests::{target_folder, workspace_root};
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    /// A package of its own, below `target/ui` so that what it is built on is built once.
+    struct Mini {
+        folder: PathBuf,
+        fixtures: Vec<Fixture>,
+    }
+
+    struct Fixture {
+        name: String,
+        text: String,
+        wanted: Wanted,
+    }
+
+    #[derive(PartialEq)]
+    enum Wanted {
+        Compiles,
+        /// Every error has this code (or lint), and together they say these words.
+        Fails {
+            code: String,
+            words: String,
+        },
+    }
+
+    impl Mini {
+        fn new(name: &str, dependencies: &[Named]) -> Self {
+            let folder = target_folder().join("ui").join(name);
+            fs::create_dir_all(folder.join("src")).unwrap();
+            let lines: Vec<_> = dependencies.iter().map(line).collect();
+            let manifest = format!(
+                "[workspace]\n\n[package]\nname = \"{name}-mini\"\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = false\n\n\
+                 [lints.rust]\nunused_must_use = \"deny\"\n\n[dependencies]\n{}\n",
+                lines.join("\n")
+            );
+            fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+            // The very versions of the workspace.
+            fs::copy(workspace_root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+            Self { folder, fixtures: fixtures(name) }
+        }
+
+        // Whether it compiles, and what the compiler said.
+        fn check(&self, text: &str) -> (bool, String) {
+            fs::write(self.folder.join("src/lib.rs"), text).unwrap();
+            let output = cargo()
+                .current_dir(&self.folder)
+                .args(["check", "--offline", "--message-format", "short", "--target-dir"])
+                .arg(target_folder().join("ui/target"))
+                .env("CARGO_INCREMENTAL", "0")
+                .env_remove("FLEETWATCH_BUILD_BARRIERS")
+                .env_remove("RUSTC_WORKSPACE_WRAPPER")
+                .env_remove("RUSTFLAGS")
+                .output()
+                .unwrap();
+            (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+        }
+
+        fn try_all(&self, least: usize) {
+            let (good, bad): (Vec<_>, Vec<_>) = self.fixtures.iter().partition(|one| one.wanted == Wanted::Compiles);
+            assert!(!good.is_empty() && bad.len() >= least, "{} fixtures are too few", self.fixtures.len());
+            // Without these the errors below would prove nothing.
+            for fixture in good.into_iter().chain(bad) {
+                self.try_one(fixture);
+            }
+        }
+
+        fn try_one(&self, fixture: &Fixture) {
+            let (compiled, said) = self.check(&fixture.text);
+            match &fixture.wanted {
+                Wanted::Compiles => assert!(compiled, "{} must compile:\n{said}", fixture.name),
+                Wanted::Fails { code, words } => {
+                    assert!(!compiled, "{} compiles: the wall is gone", fixture.name);
+                    assert_eq!(codes(&said), BTreeSet::from([code.clone()]), "{}:\n{said}", fixture.name);
+                    assert!(said.contains(words), "{} must fail over `{words}`:\n{said}", fixture.name);
+                }
+            }
+        }
+    }
+
+    fn line(named: &Named) -> String {
+        let from = match &named.path {
+            Some(path) => format!("path = {path:?}"),
+            None => format!("version = {:?}", named.requirement),
+        };
+        let (defaults, features) = (named.default_features, &named.features);
+        format!("{} = {{ {from}, default-features = {defaults}, features = {features:?} }}", named.name)
+    }
+
+    fn fixtures(wall: &str) -> Vec<Fixture> {
+        let entries = fs::read_dir(workspace_root().join("tests/ui").join(wall)).unwrap();
+        let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        paths.iter().map(|path| fixture(path)).collect()
+    }
+
+    fn fixture(path: &Path) -> Fixture {
+        let name = path.display().to_string();
+        let text = fs::read_to_string(path).unwrap();
+        let first = text.lines().next().and_then(|line| line.strip_prefix("//@ ")).unwrap_or_default();
+        let wanted = match first.split_once(' ') {
+            None if first == "compiles" => Wanted::Compiles,
+            Some(("fails", rest)) => {
+                let (code, words) = rest.split_once(' ').unwrap();
+                Wanted::Fails { code: code.to_owned(), words: words.to_owned() }
+            }
+            None | Some(_) => panic!("{name}: its first line says neither `//@ compiles` nor `//@ fails CODE WORDS`"),
+        };
+        Fixture { name, text, wanted }
+    }
+
+    // `src/lib.rs:3:5: error[E0432]: …`; an error by a lint has no code and counts as `lint`.
+    fn codes(said: &str) -> BTreeSet<String> {
+        let errors = said.lines().filter_map(|line| line.strip_prefix("src/lib.rs:")?.split_once(": error"));
+        errors
+            .map(|(_, rest)| rest.strip_prefix('[').and_then(|r| r.split(']').next()).unwrap_or("lint").to_owned())
+            .collect()
+    }
+
+    fn dependencies_of(package: &str) -> Vec<Named> {
+        let crates = Crates::read().unwrap();
+        let named = crates.ours.get(package).unwrap().iter().filter(|named| named.kind == Kind::Normal);
+        named.cloned().collect()
+    }
+
+    #[test]
+    fn with_the_assistants_dependencies_no_decision_and_no_write_has_a_name() {
+        Mini::new("assistant", &dependencies_of("fleetwatch-assistant")).try_all(5);
+    }
+
+    #[test]
+    fn a_right_cannot_be_made_copied_or_used_twice() {
+        // What the tests name, so that the executor's library is among them.
+        let wanted = ["fleetwatch-executor", "protocol", "serde_json"];
+        let mut named = dependencies_of("fleetwatch-tests");
+        named.retain(|named| wanted.contains(&named.name.as_str()));
+        assert_eq!(named.len(), wanted.len());
+        Mini::new("executor", &named).try_all(8);
+    }
+}

@@ -1,0 +1,91 @@
+//! The limits against approval fatigue (`seed 000, Limits against approval fatigue`).
+
+use fleetwatch_tests::world::{World, code_of, draft, must, recording, units, until};
+use protocol::propose::ProposalState;
+use protocol::refusal::RefusalCode as Code;
+use std::time::Duration;
+
+const RECORD: &str = "batch_recording";
+const SOON: Duration = Duration::from_secs(5);
+
+#[test]
+fn at_most_three_wait_and_deny_all_denies_them_all() {
+    let world = World::builder().without_assistant().start();
+    let rooms = ["Hall A", "Courtroom 1", "Courtroom 4", "Chapel"].map(|name| world.room(name));
+    let changes = rooms.each_ref().map(|unit| recording("start", unit, 1));
+    for change in &changes[..3] {
+        must(world.propose("a", RECORD, change), "one of three");
+    }
+    let refusal = world.propose("b", RECORD, &changes[3]).unwrap_err();
+    assert_eq!((refusal.code, refusal.detail.as_str()), (Code::QueueFull, "3 of 3"));
+    let (exit, status) = world.status();
+    assert_eq!((exit, status["executor"]["problems"][0]["code"].as_str()), (1, Some("queue_full")), "{status}");
+    assert!(world.page().get("/").body.contains("The queue is full"));
+
+    let mut operator = world.control();
+    assert_eq!(operator.deny_all().len(), 3);
+    assert!(operator.history().iter().all(|row| row.state == ProposalState::Denied));
+    assert_eq!(world.audit("denial").len(), 3, "each is a denial of its own");
+    must(world.propose("b", RECORD, &changes[3]), "there is room again");
+    assert_eq!(world.writes(), []);
+}
+
+#[test]
+fn withdrawn_proposals_count_toward_the_hour_and_denied_ones_do_not() {
+    let world = World::builder().without_assistant().start();
+    let (hall, chapel) = (world.room("Hall A"), world.room("Chapel"));
+    let mut operator = world.control();
+    for _ in 0..2 {
+        let number = must(world.propose("denied", RECORD, &recording("start", &chapel, 1)), "a proposal");
+        must(operator.deny(number), "no");
+    }
+    for count in 1..=10 {
+        let mut turn = world.turn(&format!("agent-{count}"));
+        must(turn.propose(RECORD, &recording("start", &hall, 1)), "one of ten");
+        drop(turn);
+        until(SOON, "a withdrawal", || operator.list().is_empty().then_some(()));
+    }
+    assert_eq!(operator.history().iter().filter(|row| row.state == ProposalState::Withdrawn).count(), 10);
+    let refusal = world.propose("late", RECORD, &recording("start", &hall, 1)).unwrap_err();
+    assert_eq!((refusal.code, refusal.detail.as_str()), (Code::HourlyLimit, "10 of 10"));
+    let (exit, status) = world.status();
+    assert_eq!((exit, status["executor"]["problems"][0]["code"].as_str()), (1, Some("hourly_limit")), "{status}");
+    assert_eq!(world.writes(), []);
+}
+
+#[test]
+fn three_denials_of_one_change_pause_it_and_no_other() {
+    let world = World::builder().without_assistant().start();
+    let hall = world.room("Hall A");
+    let mut operator = world.control();
+    for agent in ["a", "b", "c"] {
+        let number = must(world.propose(agent, RECORD, &recording("start", &hall, 1)), "a proposal");
+        must(operator.deny(number), "no");
+    }
+    let refusal = world.propose("d", RECORD, &recording("start", &hall, 1)).unwrap_err();
+    assert_eq!(refusal.code, Code::PausedAfterDenials);
+    assert!(refusal.detail.contains("denied 3 times"), "{refusal}");
+    must(world.propose("d", "batch_reboot", &units(&hall)), "another tool");
+    must(world.propose("d", RECORD, &recording("start", &world.room("Chapel"), 1)), "another room");
+    assert_eq!(world.writes(), []);
+}
+
+#[test]
+fn a_flood_is_turned_away_and_a_request_id_means_one_thing() {
+    let world = World::builder().without_assistant().start();
+    let hall = world.room("Hall A");
+    let mut flood = world.turn("flood");
+    let codes: Vec<_> = (0..30).map(|_| code_of(flood.draft(draft("no_such_tool", b"{}", "")))).collect();
+    assert_eq!(codes[0], Code::ToolUnknown);
+    assert_eq!(codes[29], Code::TooManyRequests);
+    assert!(world.audit("proposal_refused").len() < 25, "what is turned away is counted, not written one by one");
+
+    let mut turn = world.turn("calm");
+    let one = draft(RECORD, recording("start", &hall, 1).to_string().as_bytes(), "why");
+    let number = must(turn.draft(one.clone()), "a draft");
+    assert_eq!(turn.draft(one.clone()), Ok(number), "the same again is the same proposal");
+    let other = protocol::propose::Propose { reason: "another reason".to_owned(), ..one };
+    assert_eq!(code_of(turn.draft(other)), Code::IdConflict);
+    assert_eq!(world.control().history().len(), 1);
+    assert_eq!(world.writes(), []);
+}

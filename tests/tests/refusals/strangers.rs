@@ -1,0 +1,223 @@
+//! Who may speak is settled before the first byte, and `propose.sock` has no word that decides.
+
+use super::{propose_all, read_all};
+use control::message::OperatorSays;
+use fleetwatch_tests::world::{Frames, World, must, recording, until};
+use protocol::frame;
+use protocol::hello::{Hello, Reply, Request, WIRE_VERSION};
+use protocol::ids::Label;
+use protocol::propose::{AssistantSays, ExecutorSays, LinkKind, ProposalState};
+use serde_json::Value;
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+const RECORD: &str = "batch_recording";
+const NOBODY: u32 = 65_534;
+const SOON: Duration = Duration::from_secs(5);
+
+// Says hello as another user and prints how many bytes came back before the end.
+const STRANGER: &str = "
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+s.settimeout(10)
+s.connect(sys.argv[1])
+try:
+    s.sendall(bytes.fromhex(sys.argv[2]))
+    print(len(s.recv(4096)))
+except (BrokenPipeError, ConnectionResetError):
+    print(0)
+";
+
+fn is_root(world: &World) -> bool {
+    std::fs::metadata(world.folder()).is_ok_and(|folder| folder.uid() == 0)
+}
+
+// The file permissions are opened wide: only the executor's own look at the uid is left.
+#[track_caller]
+fn open_wide(world: &World, name: &str) {
+    let socket = world.socket(name);
+    let folders = [world.folder().to_owned(), world.folder().join("run"), world.folder().join("run").join(name)];
+    for folder in folders {
+        must(std::fs::set_permissions(&folder, Permissions::from_mode(0o711)), "a folder's mode");
+    }
+    must(std::fs::set_permissions(&socket, Permissions::from_mode(0o666)), "a socket's mode");
+}
+
+#[track_caller]
+fn as_nobody(socket: &Path, hello: &[u8]) -> String {
+    let length = must(u32::try_from(hello.len()), "a length").to_be_bytes();
+    let frame = fleetwatch_tests::hex::encode(&[&length[..], hello].concat());
+    let mut command = Command::new("python3");
+    command.args(["-c", STRANGER]).arg(socket).arg(frame).uid(NOBODY).gid(NOBODY).current_dir("/");
+    let output = must(command.output(), "python3");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+fn assistants_hello() -> Vec<u8> {
+    let agent = must(Label::new("a").ok_or("none"), "a label");
+    let say = AssistantSays::Hello { hello: Hello::ours(), kind: LinkKind::Turn, agent, witness: None };
+    must(frame::encode(&Request { id: 1, say }), "a frame")
+}
+
+fn operators_hello() -> Vec<u8> {
+    must(frame::encode(&Request { id: 1, say: OperatorSays::Hello(Hello::ours()) }), "a frame")
+}
+
+// The first one of a minute has a row; more are counted in the next.
+#[track_caller]
+fn the_stranger_is_noted(world: &World, surface: &str) {
+    let rows = until(SOON, "the audit", || Some(world.audit("stranger")).filter(|rows| !rows.is_empty()));
+    assert_eq!((rows.len(), rows[0].1.as_str(), &rows[0].2["uid"]), (1, surface, &Value::from(NOBODY)));
+}
+
+fn has_namespaces() -> bool {
+    let bind = "mount --bind /etc/group /etc/group";
+    Command::new("unshare").args(["--mount", "sh", "-c", bind]).output().is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn another_user_is_closed_on_without_a_byte_and_audited() {
+    for (surface, hello) in [("control", operators_hello()), ("propose", assistants_hello())] {
+        let world = World::builder().without_assistant().start();
+        if !is_root(&world) {
+            println!("skipped: only root can be another user");
+            return;
+        }
+        open_wide(&world, surface);
+        for _ in 0..3 {
+            assert_eq!(as_nobody(&world.socket(surface), &hello), "0");
+        }
+        the_stranger_is_noted(&world, surface);
+        assert_eq!(world.writes(), []);
+    }
+}
+
+#[test]
+fn the_assistants_user_is_no_operator_whatever_the_list_says() {
+    let list = format!("- name: root\n  uid: 0\n  operator: true\n- name: agent\n  uid: {NOBODY}\n  operator: true\n");
+    if !has_namespaces() {
+        println!("skipped: only root can be another user, on a machine with another group");
+        return;
+    }
+    let builder = World::builder().without_assistant().without_pin().principals(&list).group("fleetwatch-operators");
+    let world = builder.executor_setting("FLEETWATCH_ASSISTANT_USER", &NOBODY.to_string()).start();
+    assert_eq!(world.control().status().isolation.as_str(), "users");
+    open_wide(&world, "control");
+    open_wide(&world, "propose");
+    assert_eq!(as_nobody(&world.socket("control"), &operators_hello()), "0");
+    the_stranger_is_noted(&world, "control");
+    // On its own socket the same user is heard, and the operator there is a stranger.
+    assert_ne!(as_nobody(&world.socket("propose"), &assistants_hello()), "0");
+    let mut frames = must(Frames::connect(&world.socket("propose")), "propose.sock");
+    let hello = assistants_hello();
+    let length = must(u32::try_from(hello.len()), "a length").to_be_bytes();
+    frames.send_raw(&[&length[..], &hello].concat());
+    assert_eq!(frames.recv_raw(), None);
+    assert_eq!(world.writes(), []);
+}
+
+#[test]
+fn propose_sock_has_no_word_that_decides() {
+    let world = World::builder().without_assistant().start();
+    let hall = world.room("Hall A");
+    let numbers = propose_all(&world, &[(RECORD, recording("start", &hall, 1))]);
+    let mut operator = world.control();
+    let cards = read_all(&mut operator, &numbers);
+    // Good for one approval, on the other socket.
+    let yes = operator.yes_to(&cards[0]);
+    let number = numbers[0];
+    let decisive = [
+        OperatorSays::Approve(yes.clone()),
+        OperatorSays::Deny { number },
+        OperatorSays::DenyAll,
+        OperatorSays::Show { number },
+        OperatorSays::List,
+        OperatorSays::Status,
+        OperatorSays::AuditVerify,
+        OperatorSays::History { most: 10, search: None },
+        OperatorSays::PinSet { old: None, new: yes.pin.clone() },
+        OperatorSays::Hello(Hello::ours()),
+    ];
+    for say in &decisive {
+        let mut first = must(Frames::connect(&world.socket("propose")), "propose.sock");
+        first.send(&Request { id: 1, say: say.clone() });
+        assert_eq!(first.recv_raw(), None, "as the first word: {say:?}");
+        for kind in [LinkKind::Turn, LinkKind::Poll] {
+            let mut link = world.propose_link("a", kind);
+            link.frames().send(&Request { id: 2, say: say.clone() });
+            // Closed on; or its bytes happen to be a word of this socket, which decides nothing.
+            if let Some(answer) = link.frames().recv_raw() {
+                let reply: Reply<ExecutorSays> = must(frame::decode(&answer), "an answer");
+                let decides = matches!(reply.say, ExecutorSays::Admitted { .. } | ExecutorSays::Hello { .. });
+                assert!(!decides, "on a {kind:?} link: {say:?} is answered with {reply:?}");
+            }
+        }
+    }
+    assert_eq!((world.state_of(number), world.writes().len()), (ProposalState::Pending, 0));
+    assert_eq!(operator.list().len(), 1);
+    must(operator.decide(yes), "the same yes on its own socket");
+    assert_eq!(world.writes().len(), 1);
+}
+
+// Fewer than the connections that the executor serves at once, or it would not read them.
+const ROUNDS: u32 = 50;
+
+#[test]
+fn random_bytes_on_propose_sock_do_nothing() {
+    let world = World::builder().without_assistant().start();
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    for round in 0..ROUNDS {
+        let count = next() % 200;
+        let bytes: Vec<u8> = (0..count).map(|_| next().to_le_bytes()[0]).collect();
+        let length = must(u32::try_from(bytes.len()), "a length").to_be_bytes();
+        let mut frames = must(Frames::connect(&world.socket("propose")), "propose.sock");
+        frames.send_raw(&[&length[..], &bytes].concat());
+        // A hello that random bytes happen to spell would be answered; nothing else is.
+        if let Some(answer) = frames.recv_raw() {
+            let reply: Reply<ExecutorSays> = must(frame::decode(&answer), "an answer");
+            assert!(matches!(reply.say, ExecutorSays::Hello { .. }), "round {round}: {reply:?}");
+        }
+    }
+    assert!(world.control().history().is_empty());
+    assert_eq!(world.writes(), []);
+    let hall = world.room("Hall A");
+    must(world.propose("a", RECORD, &recording("start", &hall, 1)), "a well-behaved assistant is still heard");
+}
+
+#[test]
+fn another_wire_version_gets_a_hello_and_nothing_more() {
+    let world = World::builder().without_assistant().start();
+    let hello = Hello { wire: WIRE_VERSION + 1, ..Hello::ours() };
+    let agent = must(Label::new("a").ok_or("none"), "a label");
+    let assistant = AssistantSays::Hello { hello: hello.clone(), kind: LinkKind::Turn, agent, witness: None };
+    let mut frames = must(Frames::connect(&world.socket("propose")), "propose.sock");
+    frames.send(&Request { id: 1, say: assistant });
+    assert!(frames.recv_raw().is_some());
+    frames.send(&Request { id: 2, say: AssistantSays::Poll });
+    assert_eq!(frames.recv_raw(), None);
+    let mut frames = must(Frames::connect(&world.socket("control")), "control.sock");
+    frames.send(&Request { id: 1, say: OperatorSays::Hello(hello) });
+    assert!(frames.recv_raw().is_some());
+    frames.send(&Request { id: 2, say: OperatorSays::Status });
+    assert_eq!(frames.recv_raw(), None);
+    // Whoever does not begin with a hello hears nothing at all.
+    let mut frames = must(Frames::connect(&world.socket("control")), "control.sock");
+    frames.send(&Request { id: 1, say: OperatorSays::Status });
+    assert_eq!(frames.recv_raw(), None);
+    // A length beyond every frame is not waited for.
+    let mut frames = must(Frames::connect(&world.socket("propose")), "propose.sock");
+    frames.send_raw(&(1_u32 << 30).to_be_bytes());
+    assert_eq!(frames.recv_raw(), None);
+    assert_eq!(world.writes(), []);
+}
