@@ -3,6 +3,7 @@
 use crate::backends::epiphan::wire::Destination;
 use crate::codes::PageCodes;
 use crate::config::Config;
+use crate::notify::Notifier;
 use crate::principals::Registry;
 use crate::seldom::Seldom;
 use crate::store::retention::Pruned;
@@ -18,7 +19,7 @@ use protocol::refusal::{Refusal, RefusalCode};
 use reader::session::ReadClient;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Shared by reference-counted pointer; nothing in it changes but what is behind a lock.
 #[derive(Debug)]
@@ -49,6 +50,8 @@ pub(crate) struct App {
     /// The venue's zone.
     pub(crate) zone: jiff::tz::TimeZone,
     pub(crate) page: OnceLock<String>,
+    /// Who is pinged when a card waits.
+    pub(crate) notifier: Option<Arc<Notifier>>,
     /// Page codes that were given out.
     pub(crate) codes: PageCodes,
     /// What the last prune took.

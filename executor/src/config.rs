@@ -1,6 +1,7 @@
 //! Settings, read once at start from the environment. A bad value stops the start with what to do; nothing has a
 //! permissive default.
 
+use crate::notify::Kind;
 use policy::behaviour::{Autonomy, Behaviour};
 use policy::call::Slot;
 use policy::fence::Fence;
@@ -31,6 +32,8 @@ pub(crate) struct Config {
     pub(crate) token_file: PathBuf,
     pub(crate) fence: Option<Fence>,
     pub(crate) page_port: u16,
+    /// Which service is pinged, and the file with its address.
+    pub(crate) notify: Option<(Kind, PathBuf)>,
     pub(crate) assistant_uid: u32,
     pub(crate) tools: ToolPolicy,
     pub(crate) behaviour: Behaviour,
@@ -53,6 +56,7 @@ impl Config {
             token_file: path_or("FLEETWATCH_SANDBOX_TOKEN_FILE", || state.join(format!("{}-token", slot.as_str())))?,
             fence: fence()?,
             page_port: port()?,
+            notify: notify()?,
             assistant_uid: assistant_uid()?,
             tools,
             behaviour,
@@ -117,6 +121,13 @@ fn port() -> Result<u16, ConfigError> {
             .parse()
             .map_err(|_| ConfigError("FLEETWATCH_APPROVE_PORT must be a port, or 0 for any free one".to_owned()))
     })
+}
+
+fn notify() -> Result<Option<(Kind, PathBuf)>, ConfigError> {
+    let Some(word) = text("FLEETWATCH_NOTIFY")? else { return Ok(None) };
+    let kind = Kind::from_text(&word)
+        .ok_or_else(|| ConfigError("FLEETWATCH_NOTIFY must be ntfy, slack or teams".to_owned()))?;
+    Ok(Some((kind, path("FLEETWATCH_NOTIFY_URL_FILE")?)))
 }
 
 fn assistant_uid() -> Result<u32, ConfigError> {

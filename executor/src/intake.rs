@@ -130,7 +130,14 @@ impl Intake {
 
     async fn store(&self, agent: &Agent, draft: &Propose, change: &AdmittedChange) -> Result<ProposalNumber, Refusal> {
         let new = self.new_proposal(agent, draft, change)?;
-        self.app.store.call(move |store| store.admit(&new, Limits::EPIPHAN)).await.map_err(StoreError::into_refusal)
+        let number = self
+            .app
+            .store
+            .call(move |store| store.admit(&new, Limits::EPIPHAN))
+            .await
+            .map_err(StoreError::into_refusal)?;
+        self.ping(number, change.call());
+        Ok(number)
     }
 
     fn new_proposal(&self, agent: &Agent, draft: &Propose, change: &AdmittedChange) -> Result<NewProposal, Refusal> {
@@ -153,6 +160,13 @@ impl Intake {
             reason: draft.reason.clone(),
             gates: trace(change.results())?.as_str().to_owned(),
         })
+    }
+
+    /// Tells the operator that a card waits; nothing waits for the ping.
+    fn ping(&self, number: ProposalNumber, call: &CheckedCall) {
+        let (Some(notifier), Some(page)) = (self.app.notifier.clone(), self.app.page.get().cloned()) else { return };
+        let heading = crate::card::heading_of_call(&self.app, call);
+        tokio::spawn(async move { notifier.card_waits(number, &heading.en, &page).await });
     }
 
     async fn note_refused(&self, agent: &Agent, detail: Value) -> Result<(), Refusal> {

@@ -83,7 +83,9 @@ impl Transfer {
         }
         app.store.call(move |store| store.stage_restore(&whole)).await.map_err(|error| match error {
             StoreError::File(why) => Refusal::new(RefusalCode::BadArguments, &why),
-            other => other.into_refusal(),
+            other @ (StoreError::Corrupt(_) | StoreError::Refused(_) | StoreError::Sqlite(_) | StoreError::Stopped) => {
+                other.into_refusal()
+            }
         })?;
         desk.note_keep("restore_staged", viewer).await?;
         app.restore_staged.notify_one();

@@ -21,6 +21,7 @@ mod intake;
 mod keep;
 mod listen;
 mod mac;
+mod notify;
 mod page;
 mod principals;
 mod recheck;

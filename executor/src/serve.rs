@@ -7,6 +7,7 @@ use crate::config::{Config, ConfigError};
 use crate::desk::Desk;
 use crate::intake::Intake;
 use crate::listen;
+use crate::notify::Notifier;
 use crate::page::{self, PageSettings};
 use crate::principals::Registry;
 use crate::seldom::Seldom;
@@ -125,6 +126,10 @@ fn start() -> Result<Arc<App>, ServeError> {
     let endpoint = Endpoint::parse(&config.mcp_url, config.slot).map_err(|e| ConfigError(e.to_string()))?;
     let destination = Destination::of(&endpoint).map_err(ConfigError)?;
     let (reads, bearer) = sign_in(&config, endpoint, &clock)?;
+    let notifier = match &config.notify {
+        Some((kind, path)) => Some(Arc::new(Notifier::load(*kind, path)?)),
+        None => None,
+    };
     let (mut store, started) = Store::open(&config.state, &clock)?;
     store.claim(config.slot.as_str())?;
     let isolation = if config.single_user() { "none" } else { "users" };
@@ -147,6 +152,7 @@ fn start() -> Result<Arc<App>, ServeError> {
         store: StoreHandle::spawn(store)?,
         unrecorded: Mutex::default(),
         to_withdraw: Mutex::default(),
+        notifier,
         codes: PageCodes::new(&clock),
         pruned: Mutex::default(),
         restore_staged: tokio::sync::Notify::new(),

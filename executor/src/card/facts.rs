@@ -10,9 +10,9 @@ use policy::call::{CheckedCall, Slot, Target, Tool};
 use policy::gates::Context;
 use policy::ids::MasterId;
 use policy::limits;
-use policy::observed::{Device, Observed};
+use policy::observed::{Device, Observed, StreamDestination};
 use policy::tool_policy::ToolPolicy;
-use policy::words::{self, ChannelWord, DenyOnly};
+use policy::words::{self, ChannelWord, DenyOnly, Named};
 use protocol::canonical::Canonical;
 use protocol::hello::Isolation;
 use protocol::propose::Origin;
@@ -108,18 +108,33 @@ pub(super) fn heading_without_read(
         .ok()
         .and_then(|arguments| setting.tools.check_call(&row.tool, &arguments).ok());
     let tool = Shown::whole(&row.tool).into_string();
-    let Some(call) = call else { return Worded::same(tool) };
-    let Some(target) = call.targets().first() else { return Worded::same(tool) };
-    let channel = target.channel.as_ref().map(ChannelWord::Number);
-    words::heading(call.tool(), call.action(), &name(&target.master), channel)
+    call.map_or_else(|| Worded::same(tool), |call| heading_of_call(&call, name))
+}
+
+/// A call's plain words without a fresh read.
+pub(super) fn heading_of_call(call: &CheckedCall, name: impl Fn(&MasterId) -> String) -> Worded {
+    let Some(target) = call.targets().first() else { return Worded::same(call.tool().as_str()) };
+    let named = Named { channel: target.channel.as_ref().map(ChannelWord::Number), ..Named::default() };
+    words::heading(call.tool(), call.action(), &name(&target.master), named)
 }
 
 fn heading((call, observed): (&CheckedCall, &Observed)) -> Option<Worded> {
     let target = call.targets().first()?;
     let device = observed.team.device(&target.master)?;
     let channel = target.channel.as_ref().and_then(|id| device.channel(id));
-    let channel = channel.map(|channel| ChannelWord::Named(&channel.name));
-    Some(words::heading(call.tool(), call.action(), &device.name, channel))
+    let event = observed.events.get(&target.master).and_then(Option::as_ref);
+    let named = Named {
+        channel: channel.map(|channel| ChannelWord::Named(&channel.name)),
+        destination: destination(call, observed).map(|stream| stream.name.as_str()),
+        event: event.map(|event| event.title.as_str()),
+    };
+    Some(words::heading(call.tool(), call.action(), &device.name, named))
+}
+
+/// The destination that the call names, as the team's list has it.
+fn destination<'a>(call: &CheckedCall, observed: &'a Observed) -> Option<&'a StreamDestination> {
+    let streams = observed.streams.as_deref().unwrap_or_default();
+    call.stream_id().and_then(|id| streams.iter().find(|stream| stream.id == id))
 }
 
 /// What stands against the change whatever a person says: the checks of intake again, the bound state, the bound names.
@@ -236,8 +251,7 @@ fn named_facts(setting: &Setting<'_>, call: &CheckedCall, observed: &Observed) -
             named.push(NamedFact { label: Worded::new("Event", "Evento"), value });
         }
     }
-    let streams = observed.streams.as_deref().unwrap_or_default();
-    if let Some(stream) = call.stream_id().and_then(|id| streams.iter().find(|stream| stream.id == id)) {
+    if let Some(stream) = destination(call, observed) {
         let value = format!("\"{}\", {}", words::name(&stream.name), words::name(&stream.host));
         named.push(NamedFact { label: Worded::new("Destination", "Destino"), value: Worded::same(value) });
     }
@@ -255,8 +269,7 @@ fn any_name_is_cut(call: &CheckedCall, observed: &Observed) -> bool {
             names.push(&event.title);
         }
     }
-    let streams = observed.streams.as_deref().unwrap_or_default();
-    if let Some(stream) = call.stream_id().and_then(|id| streams.iter().find(|stream| stream.id == id)) {
+    if let Some(stream) = destination(call, observed) {
         names.extend([stream.name.as_str(), stream.host.as_str()]);
     }
     names.iter().any(|name| Shown::capped(name, limits::NAME).was_cut())

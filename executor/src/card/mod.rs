@@ -187,6 +187,11 @@ pub(crate) fn heading_of(app: &App, row: &ProposalRow) -> Worded {
     facts::heading_without_read(&facts::Setting::of(app), row, |id| app.name_of(id))
 }
 
+/// A call's plain words without a fresh read, for pings.
+pub(crate) fn heading_of_call(app: &App, call: &CheckedCall) -> Worded {
+    facts::heading_of_call(call, |id| app.name_of(id))
+}
+
 /// The undo of a change that ran, when code knows one.
 pub(crate) fn undo_of(app: &App, row: &ProposalRow) -> Option<Undo> {
     if row.state != ProposalState::Ok {
