@@ -92,8 +92,8 @@ impl Intake {
         let (tool, origin) = (protocol::shown::Shown::capped(&draft.tool, 64).into_string(), draft.origin.as_str());
         let admitted = self.admit(agent, draft).await;
         if let Err(refusal) = &admitted {
-            let detail =
-                json!({ "code": refusal.code.as_str(), "detail": refusal.detail, "tool": tool, "origin": origin });
+            let why = policy::redact::redact_text(&refusal.detail);
+            let detail = json!({ "code": refusal.code.as_str(), "detail": why, "tool": tool, "origin": origin });
             self.note_refused(agent, detail).await?;
         }
         admitted

@@ -1,7 +1,7 @@
 //! The executor: the one part that holds a write credential. It admits proposals, shows them to a person, and after that
 //! person's yes re-checks the room and writes once.
 //!
-//! The library exists for `tests/` alone; `main` is a few lines around [`serve`]. Read it like the flow: `intake` →
+//! The library exists for `tests/` alone; `main` is a few lines around [`serve()`]. Read it like the flow: `intake` →
 //! `store::proposal` → `card` → `decide` → `store::consume` → `run` → `recheck` → `backends::epiphan::write` →
 //! `store::outcome`.
 

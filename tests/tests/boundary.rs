@@ -39,7 +39,7 @@ mod tests {
         ("maud", &["fleetwatch-executor"]),
         ("nix", &["fleetwatch-executor", "fleetwatchctl", "host"]),
         ("regex", &["policy"]),
-        ("reqwest", &["fleetwatch-assistant", "reader"]),
+        ("reqwest", &["fleetwatch-assistant", "fleetwatch-executor", "reader"]),
         ("serde-saphyr", &["policy"]),
         ("serde_json_canonicalizer", &["protocol"]),
         ("subtle", &["host"]),
@@ -167,6 +167,16 @@ mod tests {
             let behind = ["executor/src/page/gate", "executor/src/page/post.rs"];
             if !behind.iter().any(|place| source.path.starts_with(place)) && !source.is_test() {
                 assert_eq!(source.places("tiny_http"), Vec::<String>::new());
+            }
+        }
+    }
+
+    #[test]
+    fn the_executor_pings_through_reqwest_and_writes_through_nothing_that_can_retry() {
+        for source in sources::rust().unwrap() {
+            let executor = source.path.starts_with("executor/src");
+            if executor && source.path != "executor/src/notify.rs" && !source.is_test() {
+                assert_eq!(source.places("reqwest"), Vec::<String>::new());
             }
         }
     }

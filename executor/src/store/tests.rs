@@ -3,6 +3,7 @@
 mod audit;
 mod keep;
 mod life;
+mod races;
 mod restart;
 mod tamper;
 
