@@ -87,7 +87,8 @@ impl Store {
         }
     }
 
-    fn lost(&mut self, number: ProposalNumber) -> StoreError {
+    /// The refusal for whoever came too late: it says who won.
+    pub(crate) fn lost(&mut self, number: ProposalNumber) -> StoreError {
         match self.row(number) {
             Ok(row) => StoreError::Refused(Refusal::new(RefusalCode::NotWaiting, &row.who_won())),
             Err(error) => error,

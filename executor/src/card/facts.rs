@@ -123,6 +123,7 @@ fn heading((call, observed): (&CheckedCall, &Observed)) -> Option<Worded> {
     let device = observed.team.device(&target.master)?;
     let channel = target.channel.as_ref().and_then(|id| device.channel(id));
     let event = observed.events.get(&target.master).and_then(Option::as_ref);
+    let event = event.filter(|event| call.event_id() == Some(event.id.as_str()));
     let named = Named {
         channel: channel.map(|channel| ChannelWord::Named(&channel.name)),
         destination: destination(call, observed).map(|stream| stream.name.as_str()),

@@ -57,6 +57,24 @@ impl Door {
         }
     }
 
+    /// Whether the page is opened by a page code alone.
+    pub(super) fn opens_by_code(&self) -> bool {
+        match self {
+            Self::Desk(desk) => desk.opens_by_code(),
+            #[cfg(test)]
+            Self::Played(desk) => desk.opens_by_code(),
+        }
+    }
+
+    /// The person of a page code, which is used up by it.
+    pub(super) async fn log_in_with_code(&self, code: &str) -> Result<Person, Refusal> {
+        match self {
+            Self::Desk(desk) => desk.log_in_with_code(code).await,
+            #[cfg(test)]
+            Self::Played(desk) => desk.log_in_with_code(code).await,
+        }
+    }
+
     /// The queue, oldest first.
     pub(super) async fn waiting(&self) -> Result<Vec<Waiting>, Refusal> {
         match self {
@@ -111,6 +129,28 @@ impl Door {
         }
     }
 
+    /// No to everything until it is thawed.
+    pub(super) async fn freeze(&self, viewer: &Viewer) -> Result<Vec<ProposalNumber>, Refusal> {
+        match self {
+            Self::Desk(desk) => desk.freeze(viewer).await,
+            #[cfg(test)]
+            Self::Played(desk) => desk.freeze(viewer).await,
+        }
+    }
+
+    /// Proposes the undo of one that ran, and gives the new number.
+    pub(super) async fn propose_undo(
+        &self,
+        viewer: &Viewer,
+        number: ProposalNumber,
+    ) -> Result<ProposalNumber, Refusal> {
+        match self {
+            Self::Desk(desk) => desk.propose_undo(viewer, number).await,
+            #[cfg(test)]
+            Self::Played(desk) => desk.propose_undo(viewer, number).await,
+        }
+    }
+
     /// Where one proposal stands.
     pub(super) async fn fate(&self, number: ProposalNumber) -> Result<HistoryRow, Refusal> {
         match self {
@@ -120,12 +160,12 @@ impl Door {
         }
     }
 
-    /// The newest proposals, newest first.
-    pub(super) async fn history(&self, most: u16) -> Result<Vec<HistoryRow>, Refusal> {
+    /// The newest proposals, newest first; with `search` only those in which it stands.
+    pub(super) async fn history(&self, most: u16, search: Option<&str>) -> Result<Vec<HistoryRow>, Refusal> {
         match self {
-            Self::Desk(desk) => desk.history(most, None).await,
+            Self::Desk(desk) => desk.history(most, search).await,
             #[cfg(test)]
-            Self::Played(desk) => desk.history(most).await,
+            Self::Played(desk) => desk.history(most, search).await,
         }
     }
 

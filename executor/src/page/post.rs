@@ -141,10 +141,14 @@ fn understand(raw: &mut Request) -> Option<PageRequest> {
         None if cfg!(target_os = "linux") => return None,
         None => None,
     };
-    let path = raw.url().split('?').next().unwrap_or_default().to_owned();
+    let (path, query) = match raw.url().split_once('?') {
+        Some((path, query)) => (path.to_owned(), Some(query.to_owned())),
+        None => (raw.url().to_owned(), None),
+    };
     Some(PageRequest {
         method,
         path,
+        query,
         host: get("host")?,
         cookie: get("cookie").map(Zeroizing::new),
         origin: get("origin"),

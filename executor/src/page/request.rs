@@ -19,8 +19,10 @@ pub(super) enum Method {
 pub(super) struct PageRequest {
     /// The method.
     pub(super) method: Method,
-    /// The path; a query is ignored.
+    /// The path.
     pub(super) path: String,
+    /// What stands behind the first `?`; only the history looks at it.
+    pub(super) query: Option<String>,
     /// The `Host`.
     pub(super) host: String,
     /// The `Cookie`.

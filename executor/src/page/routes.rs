@@ -41,12 +41,14 @@ enum Place {
     Confirm,
     Deny,
     DenyAll,
+    Freeze,
     History,
     Login,
     Logout,
     Outcome(ProposalNumber),
     Queue,
     Style,
+    Undo,
 }
 
 fn place(path: &str) -> Option<Place> {
@@ -56,10 +58,12 @@ fn place(path: &str) -> Option<Place> {
         "/confirm" => Some(Place::Confirm),
         "/deny" => Some(Place::Deny),
         "/deny-all" => Some(Place::DenyAll),
+        "/freeze" => Some(Place::Freeze),
         "/history" => Some(Place::History),
         "/login" => Some(Place::Login),
         "/logout" => Some(Place::Logout),
         "/style.css" => Some(Place::Style),
+        "/undo" => Some(Place::Undo),
         _ => {
             if let Some(number) = path.strip_prefix("/card/") {
                 return number_of(number).map(Place::Card);
@@ -95,7 +99,7 @@ impl Site {
             return PageAnswer { kind: Kind::Css, ..PageAnswer::html(200, SHEET.to_owned()) };
         }
         let number = match place {
-            Place::Queue | Place::History => None,
+            Place::Freeze | Place::History | Place::Queue => None,
             Place::Card(number) | Place::Outcome(number) => Some(number),
             Place::Approve
             | Place::Confirm
@@ -103,11 +107,13 @@ impl Site {
             | Place::DenyAll
             | Place::Login
             | Place::Logout
-            | Place::Style => {
+            | Place::Style
+            | Place::Undo => {
                 return self.plain(request, 404, render::words::NO_SUCH_PAGE);
             }
         };
-        let Some(inside) = self.inside(request) else {
+        // The outcome page looks itself up again while a run goes on; that must not keep a session open.
+        let Some(inside) = self.inside(request, !matches!(place, Place::Outcome(_))) else {
             let status = if place == Place::Queue { 200 } else { 403 };
             return self.form(request, status, number, None);
         };
@@ -117,7 +123,8 @@ impl Site {
             Place::Card(_) if request.method == Method::Head => PageAnswer::html(200, String::new()),
             Place::Card(number) => visit.card(number).await,
             Place::Outcome(number) => visit.outcome(number).await,
-            Place::History => visit.history().await,
+            Place::Freeze => visit.before_freeze().await,
+            Place::History => visit.history(request.query.as_deref()).await,
             Place::Approve
             | Place::Confirm
             | Place::Deny
@@ -125,7 +132,8 @@ impl Site {
             | Place::Login
             | Place::Logout
             | Place::Queue
-            | Place::Style => visit.queue().await,
+            | Place::Style
+            | Place::Undo => visit.queue().await,
         }
     }
 
@@ -137,7 +145,7 @@ impl Site {
         if place == Place::Login {
             return self.log_in(&request).await;
         }
-        let Some(inside) = self.inside(&request) else {
+        let Some(inside) = self.inside(&request, true) else {
             return self.form(&request, 403, None, Some(&render::words::SESSION_ENDED.owned()));
         };
         let visit = Visit { site: self, inside, language: request.language };
@@ -146,7 +154,9 @@ impl Site {
             Place::Confirm => visit.confirm(&request.body).await,
             Place::Deny => visit.deny(&request.body).await,
             Place::DenyAll => visit.deny_all(&request.body).await,
+            Place::Freeze => visit.freeze(&request.body).await,
             Place::Logout => visit.log_out(&request),
+            Place::Undo => visit.undo(&request.body).await,
             Place::Card(_) | Place::History | Place::Login | Place::Outcome(_) | Place::Queue | Place::Style => {
                 return self.plain(&request, 404, render::words::NO_SUCH_PAGE);
             }
@@ -159,9 +169,11 @@ impl Site {
         }
     }
 
-    fn inside(&self, request: &PageRequest) -> Option<Inside> {
+    // Who asks; `used` says whether the request counts as use of the session.
+    fn inside(&self, request: &PageRequest, used: bool) -> Option<Inside> {
         let cookie = request.cookie.as_ref().map(|cookie| cookie.as_str());
-        self.sessions.find(cookie, request.peer_uid).filter(|inside| self.door.knows(&inside.viewer.person))
+        let find = if used { Sessions::find } else { Sessions::find_idle };
+        find(&self.sessions, cookie, request.peer_uid).filter(|inside| self.door.knows(&inside.viewer.person))
     }
 
     // A page for somebody who may not be signed in: no facts.

@@ -87,8 +87,12 @@ pub(super) enum Purpose {
     DenyAll,
     /// End the session.
     LogOut,
+    /// Freeze everything.
+    Freeze,
     /// Go on to the page that names the room.
     Review(ProposalNumber),
+    /// Propose the undo of one that ran.
+    Undo(ProposalNumber),
 }
 
 impl Purpose {
@@ -99,7 +103,9 @@ impl Purpose {
             Self::Deny(number) => format!("deny|{number}"),
             Self::DenyAll => "deny-all".to_owned(),
             Self::LogOut => "log-out".to_owned(),
+            Self::Freeze => "freeze".to_owned(),
             Self::Review(number) => format!("review|{number}"),
+            Self::Undo(number) => format!("undo|{number}"),
         }
     }
 }
@@ -169,8 +175,17 @@ impl Sessions {
         Ok(format!("{COOKIE}={}; HttpOnly; SameSite=Strict; Path=/", id.expose()))
     }
 
-    /// The live session of a request's `Cookie` header, if it was opened from the same uid.
+    /// The live session of a request's `Cookie` header, if it was opened from the same uid. The request counts as use.
     pub(super) fn find(&self, cookie: Option<&str>, peer: Option<u32>) -> Option<Inside> {
+        self.look_up(cookie, peer, true)
+    }
+
+    /// The same for a request that a page may make by itself: it does not lengthen the session.
+    pub(super) fn find_idle(&self, cookie: Option<&str>, peer: Option<u32>) -> Option<Inside> {
+        self.look_up(cookie, peer, false)
+    }
+
+    fn look_up(&self, cookie: Option<&str>, peer: Option<u32>, used: bool) -> Option<Inside> {
         let hash = hash_of(cookie?)?;
         let now = self.clock.boot_ms();
         let mut open = self.lock();
@@ -179,7 +194,9 @@ impl Sessions {
         if session.peer != peer {
             return None;
         }
-        session.used_ms = now;
+        if used {
+            session.used_ms = now;
+        }
         Some(session.inside.clone())
     }
 
@@ -290,6 +307,18 @@ mod tests {
     }
 
     #[test]
+    fn what_a_page_asks_by_itself_keeps_no_session_alive() {
+        let (sessions, hand) = sessions();
+        let cookie = open(&sessions);
+        for _ in 0..29 {
+            hand.advance(60);
+            assert!(sessions.find_idle(Some(&cookie), PEER).is_some());
+        }
+        hand.advance(60);
+        assert!(sessions.find_idle(Some(&cookie), PEER).is_none());
+    }
+
+    #[test]
     fn the_twenty_first_session_drops_the_oldest() {
         let (sessions, _) = sessions();
         let cookies: Vec<String> = (0..21).map(|_| open(&sessions)).collect();
@@ -321,6 +350,8 @@ mod tests {
             Purpose::Approve(seven),
             Purpose::Confirm(seven),
             Purpose::Review(seven),
+            Purpose::Undo(seven),
+            Purpose::Freeze,
             Purpose::Deny(eight),
             Purpose::DenyAll,
             Purpose::LogOut,

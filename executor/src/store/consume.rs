@@ -58,7 +58,10 @@ impl Store {
         if !host::secret::same(approval.mac(&self.keys)?.as_bytes(), mac.as_bytes()) {
             return Err(StoreError::refused(RefusalCode::BindingMismatch));
         }
-        swap(&tx, number, &approval, &boot_id)?;
+        if !swap(&tx, number, &approval, &boot_id)? {
+            drop(tx);
+            return Err(self.lost(number));
+        }
         audit::append(
             &tx,
             &self.keys,
@@ -80,12 +83,13 @@ impl Store {
     }
 }
 
+/// Tells whether the row was still approved; a no that came first is not an error of ours.
 fn swap(
     tx: &Transaction<'_>,
     number: ProposalNumber,
     approval: &BoundApproval,
     boot_id: &str,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let swapped = tx.execute(
         "UPDATE approvals SET used = 1, consumed_at = db_now()
          WHERE id = ?1 AND used = 0 AND expires_at > db_now() AND expires_boot_ms > boot_now() AND boot_id = ?2",
@@ -99,7 +103,7 @@ fn swap(
         "UPDATE proposals SET state = 'consumed' WHERE number = ? AND state = 'approved'",
         [sql_number(number)],
     )?;
-    if moved == 1 { Ok(()) } else { Err(StoreError::refused(RefusalCode::NotWaiting)) }
+    Ok(moved == 1)
 }
 
 fn approval_of(tx: &Transaction<'_>, proposal: &StoredProposal) -> Result<(BoundApproval, String, bool), StoreError> {

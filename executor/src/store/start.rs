@@ -6,7 +6,7 @@ use super::spent::SpentAtStart;
 use super::{Keys, Store, StoreError};
 use protocol::hello::AuditHead;
 use protocol::ids::ProposalNumber;
-use rusqlite::{Transaction, params};
+use rusqlite::{Connection, Transaction, params};
 use serde_json::json;
 
 /// What the start found.
@@ -77,26 +77,19 @@ impl Store {
     /// Expires everything whose time is over on either clock, or that another boot made. Each is one audited step.
     pub(crate) fn expire_due(&mut self) -> Result<(), StoreError> {
         let boot_id = self.clock.boot_id().to_owned();
-        let due: bool = self.connection.query_row(
-            "SELECT EXISTS (SELECT 1 FROM proposals WHERE state IN ('pending', 'approved') AND (expires_at <= db_now()
-                OR expires_boot_ms <= boot_now() OR boot_id <> ?1))
-              OR EXISTS (SELECT 1 FROM approvals JOIN proposals ON number = proposal WHERE state = 'approved'
-                AND (approvals.expires_at <= db_now() OR approvals.expires_boot_ms <= boot_now()))",
-            [&boot_id],
-            |r| r.get(0),
-        )?;
-        if !due {
-            return Ok(());
+        // One transaction each: a row that cannot be expired holds up nobody else, and can still not be approved.
+        for (state, number) in due_numbers(&self.connection, &boot_id)? {
+            let expired = self.write(|tx, keys| match state {
+                Due::Pending => expire_pending(tx, keys, number, OVER),
+                Due::Approved => {
+                    finish(tx, keys, number, End { from: "approved", to: "expired", why: OVER }).map(|_| ())
+                }
+            });
+            if let Err(error) = expired {
+                tracing::error!(%error, %number, "a proposal that cannot be expired");
+            }
         }
-        self.write(|tx, keys| {
-            for number in due_numbers(tx, &boot_id, "pending")? {
-                expire_pending(tx, keys, number, "its time is over")?;
-            }
-            for number in due_numbers(tx, &boot_id, "approved")? {
-                finish(tx, keys, number, End { from: "approved", to: "expired", why: "its time is over" })?;
-            }
-            Ok(())
-        })
+        Ok(())
     }
 
     /// Compares an assistant's witness with our history. A newer one expires every live row and rotates the keys.
@@ -141,15 +134,37 @@ fn numbers(tx: &Transaction<'_>, state: &str) -> Result<Vec<ProposalNumber>, Sto
     found.into_iter().map(number_of).collect()
 }
 
-fn due_numbers(tx: &Transaction<'_>, boot_id: &str, state: &str) -> Result<Vec<ProposalNumber>, StoreError> {
-    let mut statement = tx.prepare(
-        "SELECT number FROM proposals LEFT JOIN approvals ON proposal = number WHERE state = ?2 AND
-           CASE state WHEN 'pending' THEN proposals.expires_at <= db_now() OR proposals.expires_boot_ms <= boot_now()
-                ELSE approvals.expires_at <= db_now() OR approvals.expires_boot_ms <= boot_now() END
-           OR (state = ?2 AND proposals.boot_id <> ?1) ORDER BY number",
-    )?;
-    let found: Vec<i64> = statement.query_map(params![boot_id, state], |r| r.get(0))?.collect::<Result<_, _>>()?;
-    found.into_iter().map(number_of).collect()
+/// Which kind of life is over.
+#[derive(Clone, Copy)]
+enum Due {
+    Approved,
+    Pending,
+}
+
+const OVER: &str = "its time is over";
+
+fn due_numbers(connection: &Connection, boot_id: &str) -> Result<Vec<(Due, ProposalNumber)>, StoreError> {
+    let mut found = Vec::new();
+    for (due, sql) in [
+        (
+            Due::Pending,
+            "SELECT number FROM proposals WHERE state = 'pending'
+               AND (expires_at <= db_now() OR expires_boot_ms <= boot_now() OR boot_id <> ?) ORDER BY number",
+        ),
+        (
+            Due::Approved,
+            "SELECT number FROM proposals JOIN approvals ON proposal = number WHERE state = 'approved'
+               AND (approvals.expires_at <= db_now() OR approvals.expires_boot_ms <= boot_now()
+                    OR proposals.boot_id <> ?) ORDER BY number",
+        ),
+    ] {
+        let mut statement = connection.prepare(sql)?;
+        let numbers: Vec<i64> = statement.query_map([boot_id], |r| r.get(0))?.collect::<Result<_, _>>()?;
+        for number in numbers {
+            found.push((due, number_of(number)?));
+        }
+    }
+    Ok(found)
 }
 
 fn expire_pending(tx: &Transaction<'_>, keys: &Keys, number: ProposalNumber, why: &str) -> Result<(), StoreError> {

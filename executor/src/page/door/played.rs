@@ -5,6 +5,7 @@
 use crate::desk::{Person, Surface, Viewer, YesTo};
 use control::card::{ArgumentFact, Card, CardFacts, HistoryRow, NamedFact, TargetFact, Waiting};
 use control::status::{ExecutorStatus, QueueStatus, StartReport, Witness};
+use protocol::gate::{Evidence, GateId, GateResult, NOT_REACHED};
 use protocol::hello::{Hello, Isolation};
 use protocol::ids::ProposalNumber;
 use protocol::propose::{News, ProposalState};
@@ -14,6 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 pub(in super::super) const PIN: &str = "12345678";
+pub(in super::super) const CODE: &str = "0123456789";
 
 /// The played desk; clones are the same desk.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +32,9 @@ pub(in super::super) struct State {
     pub(in super::super) asked: Vec<String>,
     /// What `check` and `approve` refuse next.
     pub(in super::super) refuse: Option<RefusalCode>,
+    /// Whether people sign in with a code.
+    pub(in super::super) by_code: bool,
+    pub(in super::super) frozen: bool,
 }
 
 pub(in super::super) fn number(number: u64) -> ProposalNumber {
@@ -75,8 +80,27 @@ pub(in super::super) fn card(at: u64, room: &str) -> Card {
         read_at: Worded::same("2026-11-29 21:03 CET (20:03 UTC)"),
         expires_in: 840,
         others_waiting: 0,
-        gates: vec![],
+        gates: gates(),
     }
+}
+
+/// Two gates that passed, one that did not, and one that nobody asked any more.
+pub(in super::super) fn gates() -> Vec<GateResult> {
+    let gate = |gate_id, blocked: Option<&str>, evidence: &[(&str, &str)]| GateResult {
+        gate_id,
+        passed: blocked.is_none(),
+        blocked_reason: blocked.map(str::to_owned),
+        evidence: evidence
+            .iter()
+            .map(|(name, value)| Evidence { name: (*name).to_owned(), value: (*value).to_owned() })
+            .collect(),
+    };
+    vec![
+        gate(GateId::Schema, None, &[("tool", "batch_recording"), ("schema version", "1")]),
+        gate(GateId::Policy, None, &[("fence", "3 devices")]),
+        gate(GateId::DryRun, Some("dry_run"), &[("dry_run", "true")]),
+        gate(GateId::Exec, Some(NOT_REACHED), &[]),
+    ]
 }
 
 /// A disruptive card: `room` restarts.
@@ -143,6 +167,19 @@ impl Played {
         }
     }
 
+    pub(super) fn opens_by_code(&self) -> bool {
+        self.lock().by_code
+    }
+
+    pub(super) async fn log_in_with_code(&self, code: &str) -> Result<Person, Refusal> {
+        let state = self.note("log_in_with_code".into());
+        if state.by_code && code == CODE {
+            Ok(Person::dangerous_made_up("ana", 1001))
+        } else {
+            Err(Refusal::bare(RefusalCode::NotPermitted))
+        }
+    }
+
     pub(super) async fn waiting(&self) -> Result<Vec<Waiting>, Refusal> {
         let state = self.note("waiting".into());
         let row = |card: &Card| Waiting {
@@ -193,6 +230,24 @@ impl Played {
         Ok(std::mem::take(&mut state.cards).into_keys().collect())
     }
 
+    pub(super) async fn freeze(&self, _viewer: &Viewer) -> Result<Vec<ProposalNumber>, Refusal> {
+        let mut state = self.note("freeze".into());
+        state.frozen = true;
+        Ok(std::mem::take(&mut state.cards).into_keys().collect())
+    }
+
+    pub(super) async fn propose_undo(
+        &self,
+        _viewer: &Viewer,
+        number: ProposalNumber,
+    ) -> Result<ProposalNumber, Refusal> {
+        let state = self.note(format!("propose_undo {number}"));
+        match state.refuse {
+            Some(code) => Err(Refusal::bare(code)),
+            None => Ok(self::number(number.get() + 1)),
+        }
+    }
+
     pub(super) async fn fate(&self, number: ProposalNumber) -> Result<HistoryRow, Refusal> {
         let state = self.note(format!("fate {number}"));
         let found = state.states.get(&number).copied();
@@ -200,13 +255,14 @@ impl Played {
         found.map(|found| row(number, found)).ok_or_else(|| Refusal::bare(RefusalCode::UnknownProposal))
     }
 
-    pub(super) async fn history(&self, _most: u16) -> Result<Vec<HistoryRow>, Refusal> {
-        let state = self.note("history".into());
+    pub(super) async fn history(&self, _most: u16, search: Option<&str>) -> Result<Vec<HistoryRow>, Refusal> {
+        let state = self.note(format!("history {}", search.unwrap_or("-")));
         Ok(state.states.iter().map(|(number, state)| row(*number, *state)).collect())
     }
 
     pub(super) async fn status(&self) -> Result<ExecutorStatus, Refusal> {
-        Ok(status(self.lock().cards.len() as u64))
+        let state = self.lock();
+        Ok(ExecutorStatus { frozen: state.frozen, ..status(state.cards.len() as u64) })
     }
 }
 
@@ -223,7 +279,7 @@ pub(in super::super) fn row(number: ProposalNumber, state: ProposalState) -> His
         surface: "page".into(),
         created_at: Worded::same("2026-11-29 21:03 CET"),
         ended_at: Worded::same(if state.is_final() { "2026-11-29 21:05 CET" } else { "" }),
-        undoable: false,
+        undoable: state == ProposalState::Ok,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The card: facts first, Deny always at hand and focused, Approve after everything that there is to read.
 
-use super::{Frame, message, target, whole, words};
+use super::{Frame, ids, message, target, whens, whole, why, words};
 use control::card::{ArgumentFact, Card, NamedFact};
 use maud::{Markup, html};
 use protocol::shown::Worded;
@@ -46,6 +46,7 @@ pub(in super::super) fn page(frame: &Frame, view: &CardView<'_>) -> String {
             (place(&frame, view.card))
             (arguments(&frame, &facts.arguments))
             (reason(&frame, view.card))
+            (why::details(&frame, &view.card.gates))
             (deny_bar(&frame, view.card, view.deny))
             (approve(&frame, view))
         }
@@ -63,6 +64,7 @@ fn title(frame: &Frame, card: &Card, heading: &str) -> Markup {
             }
             h1 id="card" { bdi { (heading) } }
             p.under {
+                (ids(facts.targets.iter().map(|target| target.id.as_str())))
                 span.chip { (frame.get(&facts.slot)) }
                 @if facts.disruptive { span.chip.strong { (frame.say(words::DISRUPTIVE)) } }
                 @if facts.dry_run { span.chip { (frame.say(words::DRY_RUN)) } }
@@ -84,7 +86,7 @@ fn remarks(frame: &Frame, view: &CardView<'_>) -> Markup {
         @if !view.card.notes.is_empty() {
             section.note.info aria-labelledby="notes" {
                 h2 id="notes" { (frame.say(words::GOOD_TO_KNOW)) }
-                ul { @for note in &view.card.notes { li { (frame.get(note)) } } }
+                ul { @for note in &view.card.notes { li { (whens(frame.get(note))) } } }
             }
         }
         @if facts.dry_run {
@@ -117,7 +119,7 @@ fn place(frame: &Frame, card: &Card) -> Markup {
             h2 id="where" { (frame.say(words::WHERE)) }
             @for fact in &card.facts.targets { (target(frame, fact)) }
             @if !card.facts.named.is_empty() { (named(frame, &card.facts.named)) }
-            p.small { (frame.say(words::READ_AT)) " " (frame.get(&card.read_at)) }
+            p.small { (frame.say(words::READ_AT)) " " (whens(frame.get(&card.read_at))) }
         }
     }
 }
@@ -130,7 +132,7 @@ fn named(frame: &Frame, named: &[NamedFact]) -> Markup {
                 @for fact in named {
                     tr {
                         th scope="row" { (frame.get(&fact.label)) }
-                        td { bdi { (frame.get(&fact.value)) } }
+                        td { bdi { (whens(frame.get(&fact.value))) } }
                     }
                 }
             }

@@ -1,7 +1,7 @@
 //! The second page of a disruptive change: the person types the room's name.
 
 use super::card::{deny_bar, yes_fields};
-use super::{Frame, message, target, whole, words};
+use super::{Frame, ids, message, target, whens, whole, words};
 use control::card::Card;
 use maud::html;
 use protocol::shown::Worded;
@@ -37,6 +37,7 @@ pub(in super::super) fn page(frame: &Frame, view: &ConfirmView<'_>) -> String {
                 }
                 h1 id="card" { bdi { (title) } }
                 p.under {
+                    (ids(facts.targets.iter().map(|target| target.id.as_str())))
                     span.chip { (frame.get(&facts.slot)) }
                     span.chip.strong { (frame.say(words::DISRUPTIVE)) }
                     @if facts.dry_run { span.chip { (frame.say(words::DRY_RUN)) } }
@@ -49,7 +50,7 @@ pub(in super::super) fn page(frame: &Frame, view: &ConfirmView<'_>) -> String {
             @if !view.card.notes.is_empty() {
                 section.note.info aria-labelledby="notes" {
                     h2 id="notes" { (frame.say(words::GOOD_TO_KNOW)) }
-                    ul { @for note in &view.card.notes { li { (frame.get(note)) } } }
+                    ul { @for note in &view.card.notes { li { (whens(frame.get(note))) } } }
                 }
             }
             section aria-labelledby="where" {

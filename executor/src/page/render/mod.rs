@@ -3,12 +3,15 @@
 
 pub(super) mod card;
 pub(super) mod confirm;
+pub(super) mod freeze;
 pub(super) mod history;
 pub(super) mod login;
 pub(super) mod outcome;
 pub(super) mod queue;
 pub(super) mod sentence;
 pub(super) mod style;
+mod whens;
+mod why;
 pub(super) mod words;
 
 #[cfg(test)]
@@ -19,6 +22,7 @@ use control::status::ExecutorStatus;
 use maud::{DOCTYPE, Markup, html};
 use protocol::hello::BUILD;
 use protocol::shown::{Language, Worded};
+use whens::whens;
 use words::Say;
 
 /// What surrounds every page.
@@ -103,7 +107,7 @@ pub(super) fn whole(frame: &Frame, title: &str, main: &Markup) -> String {
             body {
                 a.skip href="#main" { (frame.say(words::SKIP)) }
                 (top(frame))
-                main id="main" tabindex="-1" { (main) }
+                main id="main" tabindex="-1" { (frozen(frame)) (main) }
                 (bottom(frame))
             }
         }
@@ -119,10 +123,10 @@ fn top(frame: &Frame) -> Markup {
                 @if let Some(who) = &frame.who {
                     nav aria-label=(frame.say(words::PAGES)) {
                         a href="/" {
-                            (frame.say(words::QUEUE))
+                            span.label { (frame.say(words::QUEUE)) }
                             @if let Some(count) = frame.waiting { " " span.count { (count) } }
                         }
-                        a href="/history" { (frame.say(words::HISTORY)) }
+                        a href="/history" { span.label { (frame.say(words::HISTORY)) } }
                     }
                     form.out method="post" action="/logout" {
                         span.who { (frame.say(words::SIGNED_IN_AS)) " " bdi { (who.name) } }
@@ -143,9 +147,20 @@ fn bottom(frame: &Frame) -> Markup {
                     span { (frame.say(words::SIGN_IN_SLOT)) ": " (slot) }
                 }
                 @if let Some(isolation) = &frame.foot.isolation {
-                    span { "isolation: " (isolation) }
+                    span { (words::isolation(isolation, frame.language)) }
                 }
                 span { (BUILD) }
+            }
+        }
+    }
+}
+
+// Whoever is signed in is told on every page, with the way out.
+fn frozen(frame: &Frame) -> Markup {
+    html! {
+        @if frame.status.as_ref().is_some_and(|status| status.frozen) {
+            div.note.warn role="status" {
+                p { strong { (frame.say(words::FROZEN)) } " " (frame.say(words::FREEZE_END)) " " code { "fleetwatchctl thaw" } }
             }
         }
     }
@@ -158,6 +173,11 @@ fn message(frame: &Frame, say: Option<&Worded>) -> Markup {
             div.note.warn role="alert" { p { (frame.get(say)) } }
         }
     }
+}
+
+/// Ids of what a change aims at, each in one piece.
+fn ids<'a>(targets: impl Iterator<Item = &'a str>) -> Markup {
+    html! { @for id in targets { code.id { bdi { (id) } } " " } }
 }
 
 /// The facts of one target, one a row.
@@ -179,7 +199,7 @@ fn target(frame: &Frame, target: &TargetFact) -> Markup {
                 @for (label, value) in rows {
                     tr {
                         th scope="row" { (frame.say(label)) }
-                        td { bdi { (value) } }
+                        td { bdi { (whens(value)) } }
                     }
                 }
             }

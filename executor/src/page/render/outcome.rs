@@ -1,8 +1,8 @@
 //! What became of one proposal.
 
-use super::{Frame, whole, words};
+use super::{Frame, ids, whens, whole, words};
 use control::card::HistoryRow;
-use maud::html;
+use maud::{Markup, html};
 use protocol::propose::ProposalState;
 
 /// How a state looks. The words always say it too.
@@ -21,8 +21,8 @@ pub(super) fn tone(state: ProposalState) -> &'static str {
     }
 }
 
-/// The page.
-pub(in super::super) fn page(frame: &Frame, row: &HistoryRow) -> String {
+/// The page. `undo` is the token of the form that proposes the undo.
+pub(in super::super) fn page(frame: &Frame, row: &HistoryRow, undo: &str) -> String {
     let state = policy::words::state(row.state);
     let heading = frame.get(&row.heading);
     let open = row.state == ProposalState::Pending;
@@ -46,23 +46,24 @@ pub(in super::super) fn page(frame: &Frame, row: &HistoryRow) -> String {
                 tbody {
                     tr {
                         th scope="row" { (frame.say(words::DEVICE_ID)) }
-                        td { @for id in &row.targets { code { bdi { (id) } } " " } }
+                        td { (ids(row.targets.iter().map(String::as_str))) }
                     }
                     @if !row.detail.is_empty() {
-                        tr { th scope="row" { (frame.say(words::DETAIL)) } td { bdi { (row.detail) } } }
+                        tr { th scope="row" { (frame.say(words::DETAIL)) } td { bdi { (whens(&row.detail)) } } }
                     }
                     @if !row.decided_by.is_empty() {
                         tr {
                             th scope="row" { (frame.say(words::DECIDED_BY)) }
-                            td { bdi { (row.decided_by) } @if !row.surface.is_empty() { " (" (row.surface) ")" } }
+                            td { bdi { (row.decided_by) } @if !row.surface.is_empty() { " (" (words::surface(&row.surface, frame.language)) ")" } }
                         }
                     }
-                    tr { th scope="row" { (frame.say(words::MADE)) } td { (frame.get(&row.created_at)) } }
+                    tr { th scope="row" { (frame.say(words::MADE)) } td { (whens(frame.get(&row.created_at))) } }
                     @if !frame.get(&row.ended_at).is_empty() {
-                        tr { th scope="row" { (frame.say(words::ENDED)) } td { (frame.get(&row.ended_at)) } }
+                        tr { th scope="row" { (frame.say(words::ENDED)) } td { (whens(frame.get(&row.ended_at))) } }
                     }
                 }
             }
+            (propose_undo(frame, row, undo))
             p.ways {
                 a.go href="/" { (frame.say(words::BACK_TO_QUEUE)) }
                 a href="/history" { (frame.say(words::HISTORY)) }
@@ -70,4 +71,21 @@ pub(in super::super) fn page(frame: &Frame, row: &HistoryRow) -> String {
         }
     };
     whole(frame, frame.get(&state), &main)
+}
+
+// The undo is a proposal of its own: another card, decided by a person.
+fn propose_undo(frame: &Frame, row: &HistoryRow, token: &str) -> Markup {
+    html! {
+        @if row.undoable && row.state == ProposalState::Ok {
+            section aria-labelledby="undo" {
+                h2 id="undo" { (frame.say(words::UNDO)) }
+                p { (frame.say(words::PROPOSE_UNDO_HELP)) }
+                form method="post" action="/undo" {
+                    input type="hidden" name="number" value=(row.number);
+                    input type="hidden" name="token" value=(token);
+                    button.yes type="submit" { (frame.say(words::PROPOSE_UNDO)) }
+                }
+            }
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What waits. The queue only lists; a card decides.
 
-use super::{Frame, whole, words};
+use super::{Frame, ids, whole, words};
 use control::card::Waiting;
 use control::status::Problem;
 use maud::{Markup, html};
@@ -23,7 +23,7 @@ pub(in super::super) fn page(frame: &Frame, waiting: &[Waiting], deny_all: &str)
                             span.over { (words::proposal(row.number, frame.language)) }
                             strong { bdi { (frame.get(&row.heading)) } }
                             span.small {
-                                @for id in &row.targets { code { bdi { (id) } } " " }
+                                (ids(row.targets.iter().map(String::as_str)))
                                 "· " (words::expires(row.expires_in, frame.language))
                             }
                         }
@@ -42,6 +42,9 @@ pub(in super::super) fn page(frame: &Frame, waiting: &[Waiting], deny_all: &str)
                 }
             }
         }
+        @if frame.status.as_ref().is_some_and(|status| !status.frozen) {
+            p.ways { a.go href="/freeze" { (frame.say(words::FREEZE_ASK)) } }
+        }
     };
     whole(frame, title, &main)
 }
@@ -52,8 +55,8 @@ fn remarks(frame: &Frame) -> Markup {
         return html! {};
     };
     let queue = status.queue;
-    // A full queue is no fault, and has its own line above.
-    let full = [RefusalCode::QueueFull, RefusalCode::HourlyLimit];
+    // A full queue is no fault, and has its own line above, as a freeze has.
+    let full = [RefusalCode::QueueFull, RefusalCode::HourlyLimit, RefusalCode::Frozen];
     let problems: Vec<&Problem> = status.problems.iter().filter(|problem| !full.contains(&problem.code)).collect();
     html! {
         @if queue.pending >= queue.pending_limit {

@@ -1,6 +1,7 @@
 //! The page's own labels in both languages. Facts come worded from the card; sentences for codes and states from
 //! `policy::words`.
 
+use protocol::gate::GateId;
 use protocol::ids::ProposalNumber;
 use protocol::shown::{Language, Worded};
 
@@ -27,6 +28,10 @@ pub(in super::super) const BAD_FORM: Say = Say(
     "This form is not complete. Open the page again.",
     "Este formulario no está completo. Abra la página de nuevo.",
 );
+pub(in super::super) const BAD_SEARCH: Say = Say(
+    "This cannot be searched for: at most 80 plain characters, and nothing else in the address.",
+    "Esto no se puede buscar: como máximo 80 caracteres normales, y nada más en la dirección.",
+);
 pub(in super::super) const BAD_TOKEN: Say = Say(
     "This form does not belong to this session. Nothing was decided. Open the card again.",
     "Este formulario no pertenece a esta sesión. No se decidió nada. Abra la tarjeta de nuevo.",
@@ -46,6 +51,10 @@ pub(in super::super) const NOT_FOR_YOU: Say = Say(
 );
 pub(in super::super) const SESSION_ENDED: Say =
     Say("You are not signed in any more. Nothing was decided.", "Su sesión ha terminado. No se decidió nada.");
+pub(in super::super) const WRONG_CODE: Say = Say(
+    "This page code is not right, was used, or is older than two minutes. Make a new one.",
+    "Este código de página no es correcto, ya se usó o tiene más de dos minutos. Genere otro.",
+);
 pub(in super::super) const WRONG_ENTRY: Say =
     Say("The launch secret or the PIN is not right.", "El secreto de arranque o el PIN no es correcto.");
 
@@ -58,6 +67,7 @@ pub(super) const APPROVE_TITLE: Say = Say("Approve this change", "Aprobar este c
 pub(super) const ARGUMENT: Say = Say("Argument", "Argumento");
 pub(super) const ARGUMENTS: Say = Say("Exactly what is sent", "Exactamente lo que se envía");
 pub(super) const BACK_TO_QUEUE: Say = Say("Back to what waits", "Volver a lo que espera");
+pub(super) const BLOCKED: Say = Say("blocked", "bloqueado");
 pub(super) const CHANGE: Say = Say("Change", "Cambio");
 pub(super) const CODE: Say = Say("Code", "Código");
 pub(super) const DECIDED_BY: Say = Say("Decided by", "Decidido por");
@@ -77,8 +87,24 @@ pub(super) const DRY_RUN: Say = Say("Dry run", "Simulacro");
 pub(super) const EFFECT: Say = Say("What happens", "Qué ocurre");
 pub(super) const ENDED: Say = Say("Ended", "Terminado");
 pub(super) const EVENT: Say = Say("Event", "Evento");
+pub(super) const EVIDENCE: Say = Say("What was looked at:", "Qué se miró:");
 pub(super) const EXACT_VALUE: Say = Say("Exact value", "Valor exacto");
 pub(super) const FIRMWARE: Say = Say("Firmware", "Firmware");
+pub(super) const FREEZE: Say = Say("Freeze everything", "Congelar todo");
+pub(super) const FREEZE_ASK: Say = Say("Freeze everything…", "Congelar todo…");
+pub(super) const FREEZE_END: Say =
+    Say("Only an operator with a PIN ends it, with", "Solo un operador con PIN lo termina, con");
+pub(super) const FREEZE_HELP: Say = Say(
+    "All that waits is denied, and what was approved but has not begun is taken back. Nothing new is taken in and nothing \
+     runs, not even after a restart.",
+    "Se deniega todo lo que espera y se retira lo aprobado que no ha empezado. No se admite nada nuevo y no se ejecuta \
+     nada, ni siquiera tras un reinicio.",
+);
+pub(super) const FREEZE_TITLE: Say = Say("Freeze everything?", "¿Congelar todo?");
+pub(super) const FROZEN: Say = Say(
+    "Everything is frozen: nothing is taken in and nothing runs.",
+    "Todo está congelado: no se admite ni se ejecuta nada.",
+);
 pub(super) const GO_ON: Say = Say("Go on and name the room", "Continuar y nombrar la sala");
 pub(super) const GO_ON_HELP: Say = Say(
     "The next page asks you to type the room's name. Nothing runs before that.",
@@ -97,19 +123,36 @@ pub(super) const NAME: Say = Say("Name", "Nombre");
 pub(super) const NAMES_READ: Say = Say("Names just read", "Nombres recién leídos");
 pub(super) const NEEDS_CARE: Say = Say("Needs attention", "Requiere atención");
 pub(super) const NOBODY: Say = Say("nobody", "nadie");
+pub(super) const NOT_REACHED: Say = Say("not reached", "no se llegó");
+pub(super) const NOTHING_FOUND: Say = Say("Nothing was found.", "No se encontró nada.");
 pub(super) const NOTHING_YET: Say = Say("Nothing was proposed yet.", "Todavía no se propuso nada.");
 pub(super) const NUMBER: Say = Say("No.", "N.º");
 pub(super) const ONLINE: Say = Say("Online", "En línea");
 pub(super) const OPEN_CARD: Say = Say("Open the card", "Abrir la tarjeta");
 pub(super) const OUTCOME: Say = Say("Outcome", "Resultado");
+pub(super) const PAGE_CODE: Say = Say("Page code", "Código de página");
+pub(super) const PAGE_CODE_HELP: Say = Say(
+    "Run fleetwatchctl page-code: it asks for your PIN and gives a code that works once, within two minutes.",
+    "Ejecute fleetwatchctl page-code: pide su PIN y da un código que vale una vez, durante dos minutos.",
+);
 pub(super) const PAGES: Say = Say("Pages", "Páginas");
+pub(super) const PASSED: Say = Say("passed", "superado");
 pub(super) const PIN: Say = Say("Your PIN", "Su PIN");
 pub(super) const PIN_HELP: Say = Say("Set with fleetwatchctl pin set.", "Se fija con fleetwatchctl pin set.");
+pub(super) const PROPOSE_UNDO: Say = Say("Propose the undo", "Proponer deshacerlo");
+pub(super) const PROPOSE_UNDO_HELP: Say = Say(
+    "The change that undoes this one becomes a card of its own. Nothing runs until a person approves that card.",
+    "El cambio que deshace este pasa a ser una tarjeta propia. Nada se ejecuta hasta que una persona la apruebe.",
+);
 pub(super) const QUEUE: Say = Say("Waiting", "En espera");
 pub(super) const QUEUE_TITLE: Say = Say("Waiting for a decision", "En espera de una decisión");
 pub(super) const READ_AT: Say = Say("Read from the device:", "Leído del dispositivo:");
 pub(super) const RECORDING: Say = Say("Recording", "Grabación");
 pub(super) const ROOM_NAME: Say = Say("Room's name", "Nombre de la sala");
+pub(super) const SEARCH: Say = Say("Search", "Buscar");
+pub(super) const SEARCH_IN: Say =
+    Say("Search rooms, ids, people, states and codes", "Buscar salas, ids, personas, estados y códigos");
+pub(super) const SHOW_ALL: Say = Say("Show all", "Mostrar todo");
 pub(super) const SIGN_IN: Say = Say("Sign in", "Entrar");
 pub(super) const SIGN_IN_LEAD: Say = Say(
     "Changes to devices wait here for a person. Nothing runs without one.",
@@ -130,6 +173,11 @@ pub(super) const TYPE_ROOM_TITLE: Say = Say("Name the room", "Nombre la sala");
 pub(super) const UNDO: Say = Say("How to undo it", "Cómo deshacerlo");
 pub(super) const WHAT_HAPPENED: Say = Say("What happened", "Qué ocurrió");
 pub(super) const WHERE: Say = Say("Where", "Dónde");
+pub(super) const WHY: Say = Say("Why it could be proposed", "Por qué se pudo proponer");
+pub(super) const WHY_HELP: Say = Say(
+    "What each check found when the change was proposed. All of them are asked again before anything runs.",
+    "Lo que encontró cada comprobación cuando se propuso el cambio. Todas se repiten antes de ejecutar nada.",
+);
 pub(super) const YOUR_NAME: Say = Say("Your name", "Su nombre");
 
 fn pick(language: Language, en: String, es: String) -> String {
@@ -137,6 +185,42 @@ fn pick(language: Language, en: String, es: String) -> String {
         Language::English => en,
         Language::Spanish => es,
     }
+}
+
+/// What a gate asks, in plain words.
+pub(super) fn gate(gate: GateId) -> Say {
+    match gate {
+        GateId::Schema => Say("Is the proposal well formed?", "¿Está bien formada la propuesta?"),
+        GateId::DeviceResolve => {
+            Say("Is the unit on the team's own list?", "¿Está la unidad en la propia lista del equipo?")
+        }
+        GateId::Capability => Say("Can the unit do this?", "¿Puede hacerlo la unidad?"),
+        GateId::Freshness => Say("Was the room read just now?", "¿Se acaba de leer la sala?"),
+        GateId::Policy => {
+            Say("Do rules, fence and limits allow it?", "¿Lo permiten las reglas, el cerco y los límites?")
+        }
+        GateId::DryRun => Say("Is it more than a dry run?", "¿Es más que un simulacro?"),
+        GateId::Exec => Say("May anything run at all?", "¿Se puede ejecutar algo?"),
+    }
+}
+
+/// Where somebody decided, in words.
+pub(super) fn surface(surface: &str, language: Language) -> &str {
+    match (language, surface) {
+        (Language::Spanish, "command") => "línea de comandos",
+        (Language::Spanish, "page") => "página",
+        (Language::English | Language::Spanish, other) => other,
+    }
+}
+
+/// Whether the system keeps the daemons apart, for the footer.
+pub(super) fn isolation(isolation: &str, language: Language) -> String {
+    let es = match isolation {
+        "none" => "ninguno",
+        "users" => "usuarios",
+        other => other,
+    };
+    pick(language, format!("isolation: {isolation}"), format!("aislamiento: {es}"))
 }
 
 /// "Proposal 7".

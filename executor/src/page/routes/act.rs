@@ -133,6 +133,33 @@ impl Visit<'_> {
         let _numbers = self.site.door.deny_all(&self.inside.viewer).await?;
         Ok(PageAnswer::see("/history".to_owned()))
     }
+
+    /// Nothing more until it is thawed. What waited is denied.
+    pub(super) async fn freeze(&self, body: &[u8]) -> Result<PageAnswer, Amiss> {
+        let mut form = Form::read(body)?;
+        let token = form.take("token")?;
+        form.end()?;
+        if !self.inside.fits(Purpose::Freeze, &token) {
+            return Err(Amiss::Token);
+        }
+        let _numbers = self.site.door.freeze(&self.inside.viewer).await?;
+        Ok(PageAnswer::see("/".to_owned()))
+    }
+
+    /// Proposes the undo of one that ran. It becomes a card like any other.
+    pub(super) async fn undo(&self, body: &[u8]) -> Result<PageAnswer, Amiss> {
+        let mut form = Form::read(body)?;
+        let number = number_of(&form.take("number")?).ok_or(BadForm)?;
+        let token = form.take("token")?;
+        form.end()?;
+        if !self.inside.fits(Purpose::Undo(number), &token) {
+            return Err(Amiss::Token);
+        }
+        match self.site.door.propose_undo(&self.inside.viewer, number).await {
+            Ok(undo) => Ok(PageAnswer::see(format!("/card/{undo}"))),
+            Err(refusal) => Ok(self.refused(&refusal, Some(number)).await),
+        }
+    }
 }
 
 // A decision always ends on its outcome page.

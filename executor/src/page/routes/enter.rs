@@ -1,7 +1,9 @@
 //! Signing in and out.
 
 use super::{Amiss, Site, Visit, number_of};
+use crate::desk::Person;
 use crate::page::form::{BadForm, Form};
+use crate::page::render::login::Way;
 use crate::page::render::{self, Frame, words};
 use crate::page::request::{PageAnswer, PageRequest};
 use crate::page::session::{Purpose, Waits, no_cookie};
@@ -11,21 +13,33 @@ use protocol::shown::Worded;
 use std::sync::{MutexGuard, PoisonError};
 use zeroize::Zeroizing;
 
+// What proves that somebody may enter.
+enum Proof {
+    /// A page code, where people have users of their own.
+    Code(Zeroizing<String>),
+    /// The launch secret and the PIN, with a name where there are several operators.
+    Secret { secret: Zeroizing<String>, pin: Zeroizing<String>, name: Option<Zeroizing<String>> },
+}
+
 // What was typed into the sign-in form.
 struct Entry {
-    secret: Zeroizing<String>,
-    pin: Zeroizing<String>,
-    name: Option<Zeroizing<String>>,
+    proof: Proof,
     card: Option<ProposalNumber>,
 }
 
 impl Entry {
-    fn read(body: &[u8], with_name: bool) -> Result<Self, BadForm> {
+    fn read(body: &[u8], way: Way) -> Result<Self, BadForm> {
         let mut form = Form::read(body)?;
+        let proof = match way {
+            Way::Code => Proof::Code(form.take("code")?),
+            Way::Secret { with_name } => Proof::Secret {
+                secret: form.take("secret")?,
+                pin: form.take("pin")?,
+                name: if with_name { Some(form.take("name")?) } else { None },
+            },
+        };
         let entry = Self {
-            secret: form.take("secret")?,
-            pin: form.take("pin")?,
-            name: if with_name { Some(form.take("name")?) } else { None },
+            proof,
             card: match form.maybe("card") {
                 Some(number) => Some(number_of(&number).ok_or(BadForm)?),
                 None => None,
@@ -46,8 +60,11 @@ impl Site {
         say: Option<&Worded>,
     ) -> PageAnswer {
         let frame = Frame::outside(request.language);
-        let with_name = self.door.operators() > 1;
-        PageAnswer::html(status, render::login::page(&frame, with_name, number, say))
+        PageAnswer::html(status, render::login::page(&frame, self.way(), number, say))
+    }
+
+    fn way(&self) -> Way {
+        if self.door.opens_by_code() { Way::Code } else { Way::Secret { with_name: self.door.operators() > 1 } }
     }
 
     /// Checks an entry and opens a session.
@@ -58,17 +75,12 @@ impl Site {
             let say = words::wait(seconds);
             return self.form(request, 429, None, Some(&say)).with("Retry-After", seconds.to_string());
         }
-        let Ok(entry) = Entry::read(&request.body, self.door.operators() > 1) else {
+        let Ok(entry) = Entry::read(&request.body, self.way()) else {
             return self.form(request, 400, None, Some(&words::BAD_FORM.owned()));
         };
-        // The secret first: whoever does not have it must not be able to lock anybody's PIN.
-        if !self.secret.is(&entry.secret) {
-            return self.wrong(request, entry.card, &words::WRONG_ENTRY.owned());
-        }
-        let name = entry.name.as_ref().map(|name| name.trim());
-        let person = match self.door.log_in(name, &entry.pin).await {
+        let person = match self.proven(&entry.proof).await {
             Ok(person) => person,
-            Err(refusal) => return self.wrong(request, entry.card, &entry_refused(&refusal)),
+            Err(say) => return self.wrong(request, entry.card, &say),
         };
         let cookie = request.cookie.as_ref().map(|cookie| cookie.as_str());
         let Ok(set_cookie) = self.sessions.open(person, peer, cookie) else {
@@ -77,6 +89,21 @@ impl Site {
         self.waits().right(peer);
         let next = entry.card.map_or_else(|| "/".to_owned(), |number| format!("/card/{number}"));
         PageAnswer::see(next).with("Set-Cookie", set_cookie)
+    }
+
+    async fn proven(&self, proof: &Proof) -> Result<Person, Worded> {
+        match proof {
+            Proof::Code(code) => {
+                let person = self.door.log_in_with_code(code.trim()).await;
+                person.map_err(|refusal| entry_refused(&refusal, words::WRONG_CODE))
+            }
+            // The secret first: whoever does not have it must not be able to lock anybody's PIN.
+            Proof::Secret { secret, .. } if !self.secret.is(secret) => Err(words::WRONG_ENTRY.owned()),
+            Proof::Secret { pin, name, .. } => {
+                let person = self.door.log_in(name.as_ref().map(|name| name.trim()), pin).await;
+                person.map_err(|refusal| entry_refused(&refusal, words::WRONG_ENTRY))
+            }
+        }
     }
 
     fn wrong(&self, request: &PageRequest, card: Option<ProposalNumber>, say: &Worded) -> PageAnswer {
@@ -90,9 +117,9 @@ impl Site {
 }
 
 // A wrong PIN is told in the same words as a wrong secret.
-fn entry_refused(refusal: &Refusal) -> Worded {
+fn entry_refused(refusal: &Refusal, wrong: words::Say) -> Worded {
     if matches!(refusal.code, RefusalCode::WrongPin | RefusalCode::NotPermitted) {
-        words::WRONG_ENTRY.owned()
+        wrong.owned()
     } else {
         policy::words::refusal(refusal.code)
     }

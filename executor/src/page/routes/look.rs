@@ -1,8 +1,9 @@
 //! Pages that only show.
 
 use super::Visit;
-use crate::page::render;
+use crate::page::form::{BadForm, Form};
 use crate::page::render::card::{CardView, Yes};
+use crate::page::render::{self, Frame};
 use crate::page::request::PageAnswer;
 use crate::page::session::Purpose;
 use control::card::Card;
@@ -13,6 +14,8 @@ use protocol::shown::Worded;
 
 /// Rows of the history page.
 const HISTORY: u16 = 100;
+/// Longest text to search for, in characters.
+const SEARCH_MOST: usize = 80;
 /// Seconds until an outcome that is still open is looked up again.
 const LOOK_AGAIN: &str = "2";
 
@@ -23,8 +26,7 @@ impl Visit<'_> {
             Ok(waiting) => waiting,
             Err(refusal) => return self.refused(&refusal, None).await,
         };
-        let mut frame = self.frame().await;
-        frame.waiting = Some(waiting.len() as u64);
+        let frame = Frame { waiting: Some(waiting.len() as u64), ..self.frame().await };
         let token = self.inside.token(Purpose::DenyAll);
         PageAnswer::html(200, render::queue::page(&frame, &waiting, &token))
     }
@@ -65,7 +67,8 @@ impl Visit<'_> {
             Ok(row) => row,
             Err(refusal) => return self.refused(&refusal, None).await,
         };
-        let answer = PageAnswer::html(200, render::outcome::page(&self.frame().await, &row));
+        let undo = self.inside.token(Purpose::Undo(number));
+        let answer = PageAnswer::html(200, render::outcome::page(&self.frame().await, &row, &undo));
         if matches!(row.state, ProposalState::Approved | ProposalState::Consumed) {
             answer.with("Refresh", LOOK_AGAIN.to_owned())
         } else {
@@ -73,11 +76,33 @@ impl Visit<'_> {
         }
     }
 
-    /// The newest proposals.
-    pub(super) async fn history(&self) -> PageAnswer {
-        match self.site.door.history(HISTORY).await {
-            Ok(rows) => PageAnswer::html(200, render::history::page(&self.frame().await, &rows)),
+    /// The newest proposals, or those in which the text of the query stands.
+    pub(super) async fn history(&self, query: Option<&str>) -> PageAnswer {
+        let Ok(search) = searched(query) else {
+            return self.sentence(400, render::words::BAD_SEARCH).await;
+        };
+        match self.site.door.history(HISTORY, search.as_deref()).await {
+            Ok(rows) => PageAnswer::html(200, render::history::page(&self.frame().await, &rows, search.as_deref())),
             Err(refusal) => self.refused(&refusal, None).await,
         }
     }
+
+    /// What is asked before everything is frozen.
+    pub(super) async fn before_freeze(&self) -> PageAnswer {
+        let token = self.inside.token(Purpose::Freeze);
+        PageAnswer::html(200, render::freeze::page(&self.frame().await, &token))
+    }
+}
+
+// The text that is searched for: one field `q`, short, without control characters. Nothing else may stand in a query.
+fn searched(query: Option<&str>) -> Result<Option<String>, BadForm> {
+    let mut form = Form::read(query.unwrap_or_default().as_bytes())?;
+    let text = form.maybe("q");
+    form.end()?;
+    let Some(text) = text else { return Ok(None) };
+    let text = text.trim();
+    if text.chars().count() > SEARCH_MOST || text.chars().any(char::is_control) {
+        return Err(BadForm);
+    }
+    Ok((!text.is_empty()).then(|| text.to_owned()))
 }

@@ -237,3 +237,18 @@ fn a_freeze_denies_all_stops_everything_and_survives_a_restart() {
     world.sql("INSERT INTO meta (key, value) VALUES ('frozen', 'ana')");
     assert_eq!(code(world.store.consume(number)), RefusalCode::Frozen);
 }
+
+#[test]
+fn a_row_that_cannot_be_expired_holds_up_nobody_and_is_not_approved() {
+    let mut world = World::new();
+    let (stuck, other) = (world.pending(), world.pending());
+    world.sql(&format!(
+        "CREATE TRIGGER stuck BEFORE UPDATE ON proposals WHEN old.number = {stuck} BEGIN SELECT raise(ABORT, 'stuck'); END"
+    ));
+    world.time.advance(limits::PENDING_LIFE);
+    assert_eq!(world.state(other), ProposalState::ExpiredUnseen);
+    assert_eq!(world.state(stuck), ProposalState::Pending);
+    world.approve(stuck).unwrap_err();
+    world.admit("19012345678").unwrap();
+    assert_eq!(world.store.verify_audit().unwrap().broken, None);
+}

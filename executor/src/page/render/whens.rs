@@ -1,0 +1,49 @@
+//! Dates stay in one piece, however narrow the screen.
+
+use maud::{Markup, html};
+
+/// What a date and time look like: every `0` stands for a digit.
+const SHAPE: &[u8] = b"0000-00-00 00:00";
+
+/// The text, escaped, with each date and its time in an element that does not break.
+pub(super) fn whens(text: &str) -> Markup {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some(at) = next(rest) {
+        let (before, found) = rest.split_at(at);
+        let (found, after) = found.split_at(SHAPE.len());
+        pieces.push((before, found));
+        rest = after;
+    }
+    html! {
+        @for (before, found) in pieces { (before) span.when { (found) } }
+        (rest)
+    }
+}
+
+// A match is ASCII through and through, so both its ends are ends of characters.
+fn next(text: &str) -> Option<usize> {
+    let fits = |(byte, shape): (&u8, &u8)| if *shape == b'0' { byte.is_ascii_digit() } else { byte == shape };
+    text.as_bytes().windows(SHAPE.len()).position(|window| window.iter().zip(SHAPE).all(fits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_held_together_and_the_rest_is_escaped() {
+        for (text, page) in [
+            ("", ""),
+            ("no date", "no date"),
+            ("2026-11-29", "2026-11-29"),
+            ("2026-11-29 21:03 CET", "<span class=\"when\">2026-11-29 21:03</span> CET"),
+            (
+                "\u{201c}é<b>\" 2026-11-29 21:03é2026-11-29 22:03",
+                "\u{201c}é&lt;b&gt;&quot; <span class=\"when\">2026-11-29 21:03</span>é<span class=\"when\">2026-11-29 22:03</span>",
+            ),
+        ] {
+            assert_eq!(whens(text).into_string(), page);
+        }
+    }
+}
