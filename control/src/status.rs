@@ -65,6 +65,8 @@ pub struct StartReport {
     pub unknown: u64,
     /// Spent lines for proposals that this store does not know.
     pub restored: u64,
+    /// Whether a staged backup took the store's place.
+    pub backup: bool,
 }
 
 /// How the executor is.

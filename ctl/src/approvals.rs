@@ -1,5 +1,11 @@
 //! Looking at proposals and carrying a person's decision to the executor, which alone decides whether it counts.
 
+mod history;
+mod undo;
+
+pub(crate) use history::history;
+pub(crate) use undo::undo;
+
 use crate::client::{ClientError, Control};
 use crate::exit::Exit;
 use crate::interrupts::Interrupts;
@@ -8,14 +14,14 @@ use crate::render::{self, card, pick};
 use crate::session::Session;
 use crate::terminal::{Terminal, TerminalError, Typing};
 use crate::verbs::failed;
-use control::card::{Card, HistoryRow, Waiting};
+use control::card::{Card, Waiting};
 use control::message::{Approve, ExecutorSays, OperatorSays};
 use control::pin::PinEntry;
 use protocol::ids::ProposalNumber;
 use protocol::propose::News;
 use protocol::refusal::{Refusal, RefusalCode};
 use protocol::shown::Language;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// `approvals list`.
 pub(crate) async fn list(session: &Session, out: &mut Out, json: bool) -> Exit {
@@ -62,7 +68,7 @@ fn waiting_table(waiting: &[Waiting], session: &Session) -> String {
 }
 
 /// `approvals show`.
-pub(crate) async fn show(session: &Session, out: &mut Out, number: ProposalNumber, json: bool) -> Exit {
+pub(crate) async fn show(session: &Session, out: &mut Out, number: ProposalNumber, (why, json): (bool, bool)) -> Exit {
     let card = match fetch(session, number).await {
         Ok((_, card)) => card,
         Err(error) => return failed(&error, out, json),
@@ -71,9 +77,12 @@ pub(crate) async fn show(session: &Session, out: &mut Out, number: ProposalNumbe
         out.json(&card::card_json(&card));
     } else {
         out.text(&card::card(&card, session.language, session.columns));
+        if why {
+            out.text(&render::gates::gates(&card.gates, session.language, session.columns));
+        }
         if card.facts.deny_only.is_empty() {
             let how = pick(session.language, "To approve it", "Para aprobarla");
-            out.line(&format!("{how}: {} {number}", session.approve_with));
+            out.line(&format!("{how}: {}", session.say(&format!("approvals approve {number}"))));
         }
     }
     Exit::Done
@@ -128,7 +137,13 @@ pub(crate) async fn approve_at(
         _ = interrupts.next() => Err(Stopped::NotWaitedFor),
     };
     let stopped = match ended {
-        Ok(news) => return outcome(&news, session, out, json, Exit::of_run(&news)),
+        Ok(news) => {
+            let exit = outcome(&news, session, out, json, Exit::of_run(&news));
+            if exit == Exit::Done && !json {
+                undo::offer(session, &mut control, out, number).await;
+            }
+            return exit;
+        }
         Err(stopped) => stopped,
     };
     let exit = tell(&stopped, session, out, json);
@@ -225,8 +240,8 @@ fn tell(stopped: &Stopped, session: &Session, out: &mut Out, json: bool) -> Exit
             (refusal.code.as_str(), Exit::Wrong, format!("{nothing}: {}", render::refusal(refusal, language)))
         }
         Stopped::Terminal(error) => ("cancelled", Exit::Wrong, format!("{nothing}: {error}.")),
-        Stopped::Lost(error) => ("lost", Exit::Unknown, format!("{error}. {}", look(language))),
-        Stopped::NotWaitedFor => ("not_waited_for", Exit::Unknown, look(language).to_owned()),
+        Stopped::Lost(error) => ("lost", Exit::Unknown, format!("{error}. {}", look(session))),
+        Stopped::NotWaitedFor => ("not_waited_for", Exit::Unknown, look(session)),
     };
     if json {
         out.json(&json!({ "refused": code, "detail": words }));
@@ -236,12 +251,13 @@ fn tell(stopped: &Stopped, session: &Session, out: &mut Out, json: bool) -> Exit
     exit
 }
 
-fn look(language: Language) -> &'static str {
-    pick(
-        language,
-        "The approval was sent and may have run. Look first: fleetwatchctl approvals history",
-        "La aprobación se envió y puede haberse ejecutado. Compruébelo antes: fleetwatchctl approvals history",
-    )
+fn look(session: &Session) -> String {
+    let words = pick(
+        session.language,
+        "The approval was sent and may have run. Look first",
+        "La aprobación se envió y puede haberse ejecutado. Compruébelo antes",
+    );
+    format!("{words}: {}", session.say("approvals history"))
 }
 
 fn outcome(news: &News, session: &Session, out: &mut Out, json: bool, exit: Exit) -> Exit {
@@ -292,30 +308,6 @@ async fn denied_all(session: &Session) -> Result<Vec<ProposalNumber>, ClientErro
         return Err(Control::surprise());
     };
     Ok(numbers)
-}
-
-/// `approvals history`.
-pub(crate) async fn history(session: &Session, out: &mut Out, most: u16, json: bool) -> Exit {
-    let rows = match earlier(session, most).await {
-        Ok(rows) => rows,
-        Err(error) => return failed(&error, out, json),
-    };
-    if json {
-        out.json(&rows.iter().map(render::history::row_json).collect::<Value>());
-    } else if rows.is_empty() {
-        out.line(pick(session.language, "Nothing was proposed yet.", "Todavía no se propuso nada."));
-    } else {
-        out.text(&render::history::history(&rows, session.language, session.columns));
-    }
-    Exit::Done
-}
-
-async fn earlier(session: &Session, most: u16) -> Result<Vec<HistoryRow>, ClientError> {
-    let mut control = Control::open(&session.places).await?;
-    let ExecutorSays::History(rows) = control.ask(OperatorSays::History { most, search: None }).await? else {
-        return Err(Control::surprise());
-    };
-    Ok(rows)
 }
 
 #[cfg(test)]

@@ -130,7 +130,7 @@ fn proposed(session: &Session, number: ProposalNumber, card: &Result<Card, Clien
             let hint = if card.facts.deny_only.is_empty() {
                 let how =
                     pick(language, "It waits for a person. To approve it", "Espera a una persona. Para aprobarla");
-                format!("{how}: {} {number}", session.approve_with)
+                format!("{how}: {}", session.say(&format!("approvals approve {number}")))
             } else {
                 pick(language, "It can only be denied.", "Solo se puede denegar.").to_owned()
             };
@@ -143,9 +143,9 @@ fn proposed(session: &Session, number: ProposalNumber, card: &Result<Card, Clien
                 "espera a una persona. Sus datos están del lado del operador",
             );
             format!(
-                "\n{} {number} {words}: {} {number}\n\n",
+                "\n{} {number} {words}: {}\n\n",
                 pick(language, "Proposal", "Propuesta"),
-                session.approve_with
+                session.say(&format!("approvals approve {number}"))
             )
         }
         Err(error) => {

@@ -1,13 +1,23 @@
-//! `audit verify`.
+//! `audit verify`, `audit export`, `audit tail`.
+
+mod csv;
+pub(crate) mod export;
+mod offline;
+pub(crate) mod rows;
+mod tail;
+
+pub(crate) use tail::tail;
 
 use crate::client::{ClientError, Control};
 use crate::exit::Exit;
-use crate::out::Out;
+use crate::out::{Out, complain};
 use crate::render;
 use crate::session::Session;
 use crate::verbs::failed;
 use control::message::{AuditReport, ExecutorSays, OperatorSays};
+use offline::Walked;
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// Has the executor walk its chain.
 pub(crate) async fn verify(session: &Session, out: &mut Out, json: bool) -> Exit {
@@ -21,6 +31,44 @@ pub(crate) async fn verify(session: &Session, out: &mut Out, json: bool) -> Exit
         out.line(&report_text(&report));
     }
     if report.broken.is_none() { Exit::Done } else { Exit::Wrong }
+}
+
+/// Walks an export, without the executor.
+pub(crate) fn verify_file(path: &Path, out: &mut Out, json: bool) -> Exit {
+    let walked = match offline::walk_file(path) {
+        Ok(walked) => walked,
+        Err(error) => {
+            complain(&format!("cannot read {}: {error}", path.display()));
+            return Exit::Wrong;
+        }
+    };
+    if json {
+        let mut value = report_json(&walked.report);
+        value["first"] = walked.first.into();
+        out.json(&value);
+    } else {
+        out.line(&walked_text(&walked));
+    }
+    // Nothing to walk proves nothing.
+    if walked.report.broken.is_none() && walked.report.rows > 0 { Exit::Done } else { Exit::Wrong }
+}
+
+fn walked_text(walked: &Walked) -> String {
+    let Walked { report, first } = walked;
+    match &report.broken {
+        Some((row, what)) => format!(
+            "The export is broken at row {row}: {}. {} rows before it fit. Compare it with a fresh `audit export`",
+            render::safe(what),
+            report.rows
+        ),
+        None if report.rows == 0 => "The file holds no row".to_owned(),
+        None => format!(
+            "The export holds: rows {first} to {}, head {}. Rows that were cut off at its end do not show: compare the \
+             head with the one of `fleetwatchctl audit verify`",
+            first + report.rows - 1,
+            render::safe(&report.head)
+        ),
+    }
 }
 
 async fn report(session: &Session) -> Result<AuditReport, ClientError> {

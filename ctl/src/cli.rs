@@ -87,9 +87,9 @@ pub(crate) enum Verb {
         #[command(subcommand)]
         verb: ApprovalsVerb,
     },
-    /// Check the record of everything that happened
+    /// Read, take out or check the record of everything that happened
     Audit {
-        /// What to check.
+        /// What to do with it.
         #[command(subcommand)]
         verb: AuditVerb,
     },
@@ -98,6 +98,18 @@ pub(crate) enum Verb {
         /// What to do with it.
         #[command(subcommand)]
         verb: PinVerb,
+    },
+    /// A code that opens one session of the approval page, once; asks for the PIN on the terminal
+    PageCode,
+    /// Save the executor's database to a new file; no key is in it
+    Backup {
+        /// The file to make
+        file: PathBuf,
+    },
+    /// Put a backup in the place of the executor's database; asks for the PIN on the terminal
+    Restore {
+        /// The backup
+        file: PathBuf,
     },
     /// Try everything: a simulated fleet and both daemons, no account and no network
     Demo(DemoArgs),
@@ -139,6 +151,9 @@ pub(crate) enum ApprovalsVerb {
         /// Its number
         #[arg(value_parser = number)]
         number: ProposalNumber,
+        /// Also what each check found when it was admitted
+        #[arg(long)]
+        why: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -167,6 +182,15 @@ pub(crate) enum ApprovalsVerb {
         #[arg(value_parser = label)]
         agent: Label,
     },
+    /// Propose what undoes a change that ran; it waits for a person like any other
+    Undo {
+        /// The number of the change to undo
+        #[arg(value_parser = number)]
+        number: ProposalNumber,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Deny everything that waits; needs no PIN
     DenyAll {
         /// Print JSON
@@ -178,17 +202,52 @@ pub(crate) enum ApprovalsVerb {
         /// At most this many
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=200))]
         most: u16,
+        /// Only those in which this text stands: a room, an id, a person, a state, a number
+        #[arg(long, value_name = "TEXT")]
+        search: Option<String>,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
 }
 
-/// What can be checked.
+/// What an export is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// JSON lines, which `audit verify FILE` can check
+    Jsonl,
+    /// For a spreadsheet; texts that look like formulas get an apostrophe, so it cannot be verified
+    Csv,
+}
+
+/// What can be done with the audit.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuditVerb {
+    /// Write out the rows, oldest first
+    Export {
+        /// As what
+        #[arg(long, value_enum, default_value = "jsonl")]
+        format: ExportFormat,
+        /// Only rows behind this one
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        after: u64,
+        /// To a new file instead of standard output
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// The newest rows, one line each
+    Tail {
+        /// Go on with every new row until stopped
+        #[arg(short, long)]
+        follow: bool,
+        /// How many to begin with
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(0..=1_000))]
+        most: u64,
+    },
     /// Walk the whole chain; exit 1 when a row does not fit
     Verify {
+        /// An export as JSON lines: walked here, without executor or key
+        file: Option<PathBuf>,
         /// Print JSON
         #[arg(long)]
         json: bool,

@@ -42,6 +42,11 @@ impl Out {
         self.line(&crate::render::json_text(value));
     }
 
+    /// Whether nothing can be written any more.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.failed.is_some()
+    }
+
     /// Ends the output.
     ///
     /// # Errors

@@ -2,10 +2,13 @@
 //! they are made safe once more, so that a faulty daemon cannot move a cursor either.
 
 pub(crate) mod card;
+pub(crate) mod gates;
 pub(crate) mod history;
 pub(crate) mod page;
 pub(crate) mod status;
 pub(crate) mod table;
+#[cfg(test)]
+mod vt;
 
 use protocol::ask::AnsweredBy;
 use protocol::propose::News;

@@ -18,8 +18,17 @@ pub(crate) struct Session {
     pub(crate) language: Language,
     /// Columns that a card may fill.
     pub(crate) columns: usize,
-    /// What a person types before a number to approve it.
-    pub(crate) approve_with: String,
+    /// How a person here says what to do.
+    pub(crate) saying: Saying,
+}
+
+/// How a person says what to do.
+#[derive(Debug)]
+pub(crate) enum Saying {
+    /// At the demo's prompt: `/approve 7`.
+    Prompt,
+    /// On a shell, with this command in front: `fleetwatchctl approvals approve 7`.
+    Shell(String),
 }
 
 /// A user that the system does not know.
@@ -44,9 +53,9 @@ impl Session {
     /// [`UnknownUser`] when a daemon's user is set to nobody.
     pub(crate) fn new(cli: &Cli) -> Result<Self, UnknownUser> {
         let run = cli.run_dir.clone().or_else(|| env::var_os("FLEETWATCH_RUN_DIR").map(PathBuf::from));
-        let approve_with = cli.run_dir.as_ref().map_or_else(
-            || "fleetwatchctl approvals approve".to_owned(),
-            |dir| format!("fleetwatchctl --run-dir {} approvals approve", dir.display()),
+        let command = cli.run_dir.as_ref().map_or_else(
+            || "fleetwatchctl".to_owned(),
+            |dir| format!("fleetwatchctl --run-dir {}", crate::render::safe(&dir.to_string_lossy())),
         );
         Ok(Self {
             places: Places {
@@ -56,8 +65,16 @@ impl Session {
             },
             language: cli.lang.map_or_else(|| language_of(&locale()), Language::from),
             columns: crate::render::columns(env::var("COLUMNS").ok().as_deref()),
-            approve_with,
+            saying: Saying::Shell(command),
         })
+    }
+
+    /// What a person types for these words, such as `approvals approve 7`.
+    pub(crate) fn say(&self, words: &str) -> String {
+        match &self.saying {
+            Saying::Prompt => format!("/{}", words.strip_prefix("approvals ").unwrap_or(words)),
+            Saying::Shell(command) => format!("{command} {words}"),
+        }
     }
 }
 

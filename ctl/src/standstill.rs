@@ -23,7 +23,7 @@ pub(crate) async fn freeze(session: &Session, out: &mut Out, json: bool) -> Exit
     }
     let list: Vec<_> = numbers.iter().map(ProposalNumber::to_string).collect();
     let denied = if list.is_empty() { "nothing waited".to_owned() } else { format!("denied: {}", list.join(", ")) };
-    out.line(&format!("Everything is frozen; {denied}. `fleetwatchctl thaw` ends it."));
+    out.line(&format!("Everything is frozen; {denied}. To end it: {}", session.say("thaw")));
     Exit::Done
 }
 
@@ -66,7 +66,7 @@ async fn asked(session: &Session, say: OperatorSays) -> Result<ExecutorSays, Cli
 }
 
 /// The PIN, typed on the terminal: piped text ends nothing.
-async fn pin(prompt: &str) -> Option<PinEntry> {
+pub(crate) async fn pin(prompt: &str) -> Option<PinEntry> {
     match typed(prompt).await {
         Ok(pin) => Some(pin),
         Err(error) => {

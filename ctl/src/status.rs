@@ -15,6 +15,8 @@ pub(crate) struct Both {
     pub(crate) executor: Result<ExecutorStatus, ClientError>,
     /// The assistant.
     pub(crate) assistant: Result<AssistantStatus, ClientError>,
+    /// Who asked, by the name that the system knows.
+    pub(crate) me: String,
 }
 
 /// Asks both.
@@ -22,7 +24,13 @@ pub(crate) async fn ask_both(places: &Places) -> Both {
     let executor = async { Control::open(places).await?.status().await };
     let assistant = async { Asking::open(places).await?.status().await };
     let (executor, assistant) = tokio::join!(executor, assistant);
-    Both { executor, assistant }
+    Both { executor, assistant, me: my_name() }
+}
+
+/// The caller's name as the system knows it, or `USER`.
+pub(crate) fn my_name() -> String {
+    let user = nix::unistd::User::from_uid(nix::unistd::getuid());
+    user.ok().flatten().map_or_else(|| "USER".to_owned(), |user| user.name)
 }
 
 /// `status`.

@@ -1,20 +1,24 @@
 //! What several tests share: samples, a pseudo-terminal with a person at it, and a scripted executor.
 
+use crate::audit::rows::{GENESIS, Linked};
 use crate::client::Places;
 use crate::out::Out;
-use crate::session::Session;
+use crate::session::{Saying, Session};
 use crate::terminal::Terminal;
 use control::card::{ArgumentFact, Card, CardFacts, HistoryRow, NamedFact, TargetFact, Waiting};
-use control::message::{ExecutorSays, OperatorSays};
+use control::message::{AuditRow, ExecutorSays, OperatorSays};
 use control::status::{ExecutorStatus, QueueStatus, StartReport, Witness};
 use host::link::Link;
 use nix::pty::openpty;
 use nix::sys::termios::{LocalFlags, tcgetattr};
 use protocol::ask::AssistantStatus;
+use protocol::canonical::Canonical;
+use protocol::gate::{Evidence, GateId, GateResult};
 use protocol::hello::{Hello, Isolation, Reply, Request};
 use protocol::ids::ProposalNumber;
 use protocol::propose::{News, ProposalState};
 use protocol::shown::{Language, Worded};
+use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -65,7 +69,20 @@ pub(crate) fn sample_card(proposal: u64) -> Card {
         read_at: Worded::new("10:03:20 CET", "10:03:20 CET"),
         expires_in: 899,
         others_waiting: 2,
-        gates: vec![],
+        gates: vec![
+            GateResult {
+                gate_id: GateId::Schema,
+                passed: true,
+                blocked_reason: None,
+                evidence: vec![Evidence { name: "schema_version".to_owned(), value: "1".to_owned() }],
+            },
+            GateResult {
+                gate_id: GateId::DeviceResolve,
+                passed: false,
+                blocked_reason: Some("unknown_device".to_owned()),
+                evidence: Vec::new(),
+            },
+        ],
     }
 }
 
@@ -98,13 +115,43 @@ pub(crate) fn news(proposal: u64, state: ProposalState) -> News {
     News { number: number(proposal), state, refusal: None, detail: "recorder: recording".to_owned() }
 }
 
+/// A chain of audit rows as an executor makes it.
+pub(crate) fn audit_chain(count: u64) -> Vec<Linked> {
+    let mut previous = GENESIS.to_owned();
+    let mut rows = Vec::new();
+    for sequence in 1..=count {
+        let (at, boot_ms) = (1_790_000_000 + i64::try_from(sequence).unwrap(), 1_000);
+        let proposal = (sequence > 1).then_some(7);
+        let value = serde_json::json!({
+            "at": at, "boot_ms": boot_ms, "detail": "{}", "kind": "start", "previous": previous,
+            "principal": "executor", "proposal": proposal, "sequence": sequence, "surface": "",
+        });
+        let text = Canonical::from_value(&value).unwrap();
+        let hash = host::secret::hex(&Sha256::digest(text.as_str().as_bytes()));
+        let row = AuditRow {
+            sequence,
+            at,
+            boot_ms,
+            kind: "start".to_owned(),
+            proposal,
+            principal: "executor".to_owned(),
+            surface: String::new(),
+            detail: "{}".to_owned(),
+            hash: hash.clone(),
+            mac: "aa".to_owned(),
+        };
+        rows.push(Linked { row, previous: std::mem::replace(&mut previous, hash) });
+    }
+    rows
+}
+
 /// A session whose sockets lie in `run`.
 pub(crate) fn session(run: &Path) -> Session {
     Session {
         places: Places { run: run.to_owned(), executor: None, assistant: None },
         language: Language::English,
         columns: 80,
-        approve_with: "fleetwatchctl approvals approve".to_owned(),
+        saying: Saying::Shell("fleetwatchctl".to_owned()),
     }
 }
 
@@ -244,7 +291,7 @@ pub(crate) fn executor_status() -> ExecutorStatus {
         last_read_seconds: Some(4),
         page: Some("http://127.0.0.1:8767".to_owned()),
         audit_sequence: 12,
-        start: StartReport { expired: 0, unknown: 0, restored: 0 },
+        start: StartReport { expired: 0, unknown: 0, restored: 0, backup: false },
         pruned: None,
         problems: Vec::new(),
     }

@@ -1,11 +1,12 @@
 //! From the command line to the one function that does it.
 
+use crate::audit::export::Export;
 use crate::cli::{ApprovalsVerb, AuditVerb, Cli, PinVerb, Verb};
 use crate::client::ClientError;
 use crate::exit::Exit;
 use crate::out::{Out, complain};
 use crate::session::Session;
-use crate::{approvals, ask, audit, demo, pin, standstill, status};
+use crate::{approvals, ask, audit, demo, keep, page_code, pin, standstill, status};
 
 /// Runs one command.
 pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
@@ -23,22 +24,39 @@ pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
         Verb::Freeze { json } => standstill::freeze(&session, out, json).await,
         Verb::Thaw => standstill::thaw(&session, out).await,
         Verb::Approvals { verb } => decide(verb, &session, out).await,
-        Verb::Audit { verb: AuditVerb::Verify { json } } => audit::verify(&session, out, json).await,
+        Verb::Audit { verb } => audited(verb, &session, out).await,
         Verb::Pin { verb: PinVerb::Set } => pin::set(&session, out).await,
+        Verb::PageCode => page_code::page_code(&session, out).await,
+        Verb::Backup { file } => keep::backup(&session, out, &file).await,
+        Verb::Restore { file } => keep::restore(&session, out, &file).await,
         Verb::Demo(args) => demo::run(&args, session.language, out).await,
         Verb::SweepDemo { folder } => demo::sweep(&folder),
+    }
+}
+
+async fn audited(verb: AuditVerb, session: &Session, out: &mut Out) -> Exit {
+    match verb {
+        AuditVerb::Export { format, after, output } => {
+            audit::export::export(session, out, &Export { format, after, output: output.as_deref() }).await
+        }
+        AuditVerb::Tail { follow, most } => audit::tail(session, out, most, follow).await,
+        AuditVerb::Verify { file: Some(file), json } => audit::verify_file(&file, out, json),
+        AuditVerb::Verify { file: None, json } => audit::verify(session, out, json).await,
     }
 }
 
 async fn decide(verb: ApprovalsVerb, session: &Session, out: &mut Out) -> Exit {
     match verb {
         ApprovalsVerb::List { json } => approvals::list(session, out, json).await,
-        ApprovalsVerb::Show { number, json } => approvals::show(session, out, number, json).await,
+        ApprovalsVerb::Show { number, why, json } => approvals::show(session, out, number, (why, json)).await,
         ApprovalsVerb::Approve { number, json } => approvals::approve(session, out, number, json).await,
         ApprovalsVerb::Deny { number, json } => approvals::deny(session, out, number, json).await,
         ApprovalsVerb::ResumeAgent { agent } => standstill::resume_agent(session, out, agent).await,
         ApprovalsVerb::DenyAll { json } => approvals::deny_all(session, out, json).await,
-        ApprovalsVerb::History { most, json } => approvals::history(session, out, most, json).await,
+        ApprovalsVerb::History { most, search, json } => {
+            approvals::history(session, out, (most, search.as_deref()), json).await
+        }
+        ApprovalsVerb::Undo { number, json } => approvals::undo(session, out, number, json).await,
     }
 }
 

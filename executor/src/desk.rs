@@ -87,6 +87,9 @@ impl Desk {
     /// `not_permitted`, `store_failed`.
     pub(crate) async fn page_code(&self, viewer: &Viewer) -> Result<SecretText, Refusal> {
         self.permitted(viewer)?;
+        if !self.opens_by_code() {
+            return Err(Refusal::new(RefusalCode::NotPermitted, "one user runs everything: the page asks for secret and PIN"));
+        }
         self.note("page_code", viewer, None, json!({})).await?;
         self.app.codes.issue(&viewer.person)
     }
@@ -349,6 +352,7 @@ impl Desk {
                 expired: app.started.expired,
                 unknown: app.started.unknown,
                 restored: app.started.restored,
+                backup: app.started.backup,
             },
             pruned: app
                 .pruned

@@ -2,7 +2,7 @@
 //! machine are noisy: only the ratio means something. Run it with `cargo bench -p fleetwatch-tests --bench page`, after
 //! `cargo build --release --workspace --bins` (or a debug build, with `--profile dev`).
 
-use fleetwatch_tests::world::{Asking, World};
+use fleetwatch_tests::world::{Asking, World, must};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
@@ -50,8 +50,8 @@ fn say(line: &str) {
 
 /// Answers every connection with as many bytes as the page's, one thread, no parsing.
 fn bare_server(size: usize) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address").to_string();
+    let listener = must(TcpListener::bind("127.0.0.1:0"), "a port");
+    let address = must(listener.local_addr(), "an address").to_string();
     std::thread::spawn(move || {
         let body = vec![b'x'; size];
         let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {size}\r\nconnection: close\r\n\r\n");

@@ -13,7 +13,7 @@ const RECORD: &str = "batch_recording";
 const SOON: Duration = Duration::from_secs(20);
 
 fn start(expired: u64, unknown: u64, restored: u64) -> Value {
-    json!({ "expired": expired, "unknown": unknown, "restored": restored })
+    json!({ "expired": expired, "unknown": unknown, "restored": restored, "backup": false })
 }
 
 // The status once the assistant has found the executor again.

@@ -1,6 +1,7 @@
 use super::*;
 use crate::testing::{self, Paper, Screen, echoes, number, sample_card, sample_row, sample_waiting};
 use protocol::propose::ProposalState;
+use serde_json::Value;
 use tempfile::TempDir;
 
 const PIN: &str = "4711471147";
@@ -146,6 +147,7 @@ async fn list_show_deny_and_history_say_what_the_executor_said() {
             OperatorSays::Deny { number } => ExecutorSays::Ended(testing::news(number.get(), ProposalState::Denied)),
             OperatorSays::DenyAll => ExecutorSays::DeniedAll { numbers: vec![number(7), number(12)] },
             OperatorSays::History { .. } => ExecutorSays::History(vec![sample_row(7)]),
+            OperatorSays::ProposeUndo { .. } => ExecutorSays::Admitted { number: number(13) },
             OperatorSays::AgentResume { .. }
             | OperatorSays::Approve(_)
             | OperatorSays::AuditRows { .. }
@@ -155,7 +157,6 @@ async fn list_show_deny_and_history_say_what_the_executor_said() {
             | OperatorSays::Hello(_)
             | OperatorSays::PageCode { .. }
             | OperatorSays::PinSet { .. }
-            | OperatorSays::ProposeUndo { .. }
             | OperatorSays::Restore { .. }
             | OperatorSays::Status
             | OperatorSays::Thaw { .. } => ExecutorSays::Refused(Refusal::bare(RefusalCode::NotPermitted)),
@@ -166,10 +167,11 @@ async fn list_show_deny_and_history_say_what_the_executor_said() {
         let paper = Paper::default();
         let out = &mut paper.out();
         assert_eq!(list(&session, out, json).await, Exit::Done);
-        assert_eq!(show(&session, out, number(7), json).await, Exit::Done);
+        assert_eq!(show(&session, out, number(7), (true, json)).await, Exit::Done);
         assert_eq!(deny(&session, out, number(12), json).await, Exit::Done);
         assert_eq!(deny_all(&session, out, json).await, Exit::Done);
-        assert_eq!(history(&session, out, 20, json).await, Exit::Done);
+        assert_eq!(history(&session, out, (20, Some("hall")), json).await, Exit::Done);
+        assert_eq!(undo(&session, out, number(7), json).await, Exit::Done);
         let text = paper.text();
         if json {
             let values: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -178,13 +180,47 @@ async fn list_show_deny_and_history_say_what_the_executor_said() {
             assert_eq!((&values[2]["number"], &values[2]["state"]), (&json!(12), &json!("denied")));
             assert_eq!(values[3], json!({ "denied": [7, 12] }));
             assert_eq!(values[4][0]["state"], "ok");
+            assert_eq!(values[5], json!({ "number": 13, "undoes": 7 }));
+            assert_eq!(values[1]["gates"][1]["blocked_reason"], "unknown_device");
         } else {
-            for words in ["12   1 min 1 s", "approvals approve 7", "Proposal 12: denied", "Denied: 7, 12", "operator"] {
+            for words in [
+                "12   1 min 1 s",
+                "approvals approve 7",
+                "Proposal 12: denied",
+                "Denied: 7, 12",
+                "operator",
+                "approvals show 13",
+                "blocked: unknown_device",
+            ] {
                 assert!(text.contains(words), "{words}: {text}");
             }
         }
     }
     assert!(approvals(&heard).is_empty());
+    let search = OperatorSays::History { most: 20, search: Some("hall".to_owned()) };
+    assert_eq!(heard.lock().unwrap().iter().filter(|say| **say == search).count(), 2);
+}
+
+#[tokio::test]
+async fn an_undo_is_offered_only_after_a_change_that_has_one() {
+    for undoable in [true, false] {
+        let run = tempfile::tempdir().unwrap();
+        testing::executor(run.path(), move |say| {
+            if matches!(say, OperatorSays::Show { .. }) {
+                return Some(ExecutorSays::Card(Box::new(sample_card(7))));
+            }
+            if matches!(say, OperatorSays::History { .. }) {
+                let mut row = sample_row(7);
+                row.undoable = undoable;
+                return Some(ExecutorSays::History(vec![sample_row(17), row]));
+            }
+            Some(ExecutorSays::Ended(testing::news(7, ProposalState::Ok)))
+        });
+        let (screen, paper) = (Screen::new(), Paper::default());
+        screen.answer("(Ctrl-C: no): ", &format!("{PIN}\r"));
+        assert_eq!(approve_on(&screen, &run, &paper).await, Exit::Done);
+        assert_eq!(paper.text().contains("To undo it: fleetwatchctl approvals undo 7"), undoable, "{}", paper.text());
+    }
 }
 
 #[tokio::test]
@@ -202,6 +238,6 @@ async fn a_card_of_another_number_is_not_shown() {
     let run = tempfile::tempdir().unwrap();
     testing::executor(run.path(), |_| Some(ExecutorSays::Card(Box::new(sample_card(8)))));
     let paper = Paper::default();
-    assert_eq!(show(&testing::session(run.path()), &mut paper.out(), number(7), false).await, Exit::Wrong);
+    assert_eq!(show(&testing::session(run.path()), &mut paper.out(), number(7), (false, false)).await, Exit::Wrong);
     assert_eq!(paper.text(), "");
 }

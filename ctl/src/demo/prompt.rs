@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::interrupts::{Cause, Interrupts};
 use crate::out::{Out, complain};
 use crate::render::{pick, safe};
-use crate::{approvals, ask, render, status};
+use crate::{approvals, ask, render, standstill, status};
 use protocol::ask::{AskerSays, MAX_QUESTION};
 use protocol::ids::ProposalNumber;
 use protocol::shown::Language;
@@ -18,14 +18,18 @@ const PROMPT: &str = "fleetwatch> ";
 
 const HELP: &str = "\
 A question in plain words, or:
-  /cards      what waits for a person
-  /show N     the whole card of proposal N
-  /approve N  approve it here, with the PIN above
-  /deny N     deny it
-  /history    what became of earlier proposals
-  /status     how both daemons are
-  /help       this
-  /quit       end the demo (so do Ctrl-C and Ctrl-D)";
+  /cards         what waits for a person
+  /show N        the whole card of proposal N
+  /why N         the same with what each check found
+  /approve N     approve it here, with the PIN above
+  /deny N        deny it
+  /undo N        propose what undoes change N
+  /history TEXT  what became of earlier proposals, with TEXT only those in which it stands
+  /freeze        deny everything, and take in or run nothing
+  /thaw          end the freeze, with the PIN above
+  /status        how both daemons are
+  /help          this
+  /quit          end the demo (so do Ctrl-C and Ctrl-D)";
 
 /// Asks for questions until the person leaves.
 pub(crate) async fn run(demo: &Demo, children: &mut Children, interrupts: &mut Interrupts, out: &mut Out) -> Exit {
@@ -63,10 +67,13 @@ pub(crate) async fn run(demo: &Demo, children: &mut Children, interrupts: &mut I
             word @ (Word::Approve(_)
             | Word::Cards
             | Word::Deny(_)
+            | Word::Freeze
             | Word::Help
-            | Word::History
-            | Word::Show(_)
-            | Word::Status) => command(demo, &word, interrupts, out).await,
+            | Word::History(_)
+            | Word::Show { .. }
+            | Word::Status
+            | Word::Thaw
+            | Word::Undo(_)) => command(demo, &word, interrupts, out).await,
         }
     }
 }
@@ -77,13 +84,16 @@ enum Word<'l> {
     Approve(ProposalNumber),
     Cards,
     Deny(ProposalNumber),
+    Freeze,
     Help,
-    History,
+    History(&'l str),
     Nothing,
     Question(&'l str),
     Quit,
-    Show(ProposalNumber),
+    Show { number: ProposalNumber, why: bool },
     Status,
+    Thaw,
+    Undo(ProposalNumber),
 }
 
 impl<'l> Word<'l> {
@@ -95,10 +105,14 @@ impl<'l> Word<'l> {
             ("/approve", Some(number)) => Self::Approve(number),
             ("/cards", _) => Self::Cards,
             ("/deny", Some(number)) => Self::Deny(number),
-            ("/history", _) => Self::History,
+            ("/freeze", _) if rest.is_empty() => Self::Freeze,
+            ("/history", _) => Self::History(rest.trim()),
             ("/quit" | "/exit", _) => Self::Quit,
-            ("/show", Some(number)) => Self::Show(number),
+            ("/show", Some(number)) => Self::Show { number, why: false },
             ("/status", _) => Self::Status,
+            ("/thaw", _) => Self::Thaw,
+            ("/undo", Some(number)) => Self::Undo(number),
+            ("/why", Some(number)) => Self::Show { number, why: true },
             // The assistant knows this one.
             ("/propose", _) => Self::Question(line),
             (word, _) if word.starts_with('/') => Self::Help,
@@ -117,8 +131,17 @@ async fn command(demo: &Demo, word: &Word<'_>, interrupts: &mut Interrupts, out:
         }
         Word::Cards => drop(approvals::list(session, out, false).await),
         Word::Deny(number) => drop(approvals::deny(session, out, *number, false).await),
-        Word::History => drop(approvals::history(session, out, 20, false).await),
-        Word::Show(number) => drop(approvals::show(session, out, *number, false).await),
+        Word::Freeze => drop(standstill::freeze(session, out, false).await),
+        Word::History(text) => {
+            let search = (!text.is_empty()).then_some(*text);
+            approvals::history(session, out, (20, search), false).await;
+        }
+        Word::Show { number, why } => drop(approvals::show(session, out, *number, (*why, false)).await),
+        Word::Thaw => {
+            standstill::thaw(session, out).await;
+            interrupts.forget_keyboard().await;
+        }
+        Word::Undo(number) => drop(approvals::undo(session, out, *number, false).await),
         Word::Status => out.text(&render::status::both(&status::ask_both(&session.places).await, session.columns)),
         Word::Help | Word::Nothing | Word::Question(_) | Word::Quit => out.line(HELP),
     }
@@ -225,7 +248,14 @@ mod tests {
         for (line, want) in [
             ("", Word::Nothing),
             ("/cards", Word::Cards),
-            ("/show 7", Word::Show(number(7))),
+            ("/show 7", Word::Show { number: number(7), why: false }),
+            ("/why 7", Word::Show { number: number(7), why: true }),
+            ("/undo 7", Word::Undo(number(7))),
+            ("/history", Word::History("")),
+            ("/history  Hall A ", Word::History("Hall A")),
+            ("/freeze", Word::Freeze),
+            ("/freeze 7", Word::Help),
+            ("/thaw", Word::Thaw),
             ("/approve  12", Word::Approve(number(12))),
             ("/deny 3", Word::Deny(number(3))),
             ("/approve", Word::Help),

@@ -92,7 +92,7 @@ async fn records(demo: &Demo, control: &mut Control, found: &mut Found, out: &mu
     let ExecutorSays::History(rows) = control.ask(OperatorSays::History { most: 20, search: None }).await? else {
         return Err(Control::surprise().into());
     };
-    out.text(&render::history::history(&rows, session.language, session.columns));
+    out.text(&render::history::history(&rows, session));
     let ExecutorSays::Audit(report) = control.ask(OperatorSays::AuditVerify).await? else {
         return Err(Control::surprise().into());
     };

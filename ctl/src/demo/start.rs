@@ -7,7 +7,7 @@ use super::http;
 use super::state::{Folder, FolderError};
 use crate::cli::DemoArgs;
 use crate::client::{Asking, ClientError, Control, Places};
-use crate::session::Session;
+use crate::session::{Saying, Session};
 use crate::status::{Both, ask_both};
 use control::message::{ExecutorSays, OperatorSays};
 use control::pin::PinEntry;
@@ -71,7 +71,7 @@ pub(crate) async fn start(
     folder.write_policy()?;
     let state = http::get(&sim.channel, "/_sim/state").await?;
     let fence = fence::choose(&state).ok_or(DemoError::Strange("a list of devices without ids or names"))?;
-    let session = session(folder, language);
+    let session = session(folder, language, args.script);
     start_executor(folder, children, &sim, &fence)?;
     wait_for_executor(&session.places, children).await?;
     let pin = set_pin(&session.places).await?;
@@ -81,13 +81,18 @@ pub(crate) async fn start(
     Ok(Demo { session, sim: sim.channel, pin, page, page_secret, fence, model })
 }
 
-fn session(folder: &Folder, language: Language) -> Session {
+fn session(folder: &Folder, language: Language, script: bool) -> Session {
     let me = Some(host::socket::my_uid());
     Session {
         places: Places { run: folder.run(), executor: me, assistant: me },
         language,
         columns: crate::render::columns(env::var("COLUMNS").ok().as_deref()),
-        approve_with: format!("fleetwatchctl --run-dir {} approvals approve", folder.run().display()),
+        // Without a prompt there is only another shell.
+        saying: if script {
+            Saying::Shell(format!("fleetwatchctl --run-dir {}", folder.run().display()))
+        } else {
+            Saying::Prompt
+        },
     }
 }
 

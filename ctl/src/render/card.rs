@@ -151,6 +151,7 @@ pub(crate) fn card_json(card: &Card) -> Value {
         "read_at": both(&card.read_at),
         "expires_in": card.expires_in,
         "others_waiting": card.others_waiting,
+        "gates": card.gates.iter().map(super::gates::gate_json).collect::<Vec<_>>(),
     })
 }
 

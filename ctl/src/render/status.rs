@@ -12,7 +12,7 @@ pub(crate) fn both(both: &Both, columns: usize) -> String {
     let mut page = Page::new(columns);
     page.line("Executor");
     match &both.executor {
-        Ok(status) => executor(&mut page, status),
+        Ok(status) => executor(&mut page, status, &both.me),
         // Why stands below, with what to do.
         Err(_) => page.field("  Answers", "no"),
     }
@@ -36,7 +36,7 @@ pub(crate) fn both(both: &Both, columns: usize) -> String {
     page.into_text()
 }
 
-fn executor(page: &mut Page, status: &ExecutorStatus) {
+fn executor(page: &mut Page, status: &ExecutorStatus, me: &str) {
     page.field("  Version", &safe(&status.hello.build));
     page.field("  Up for", &span(status.uptime_seconds));
     page.field("  Isolation", status.isolation.as_str());
@@ -56,10 +56,25 @@ fn executor(page: &mut Page, status: &ExecutorStatus) {
     page.field("  Last hour", &format!("{} of at most {} proposals", queue.hour, queue.hour_limit));
     page.field("  Last read", &ago(status.last_read_seconds));
     page.field("  Approval page", &status.page.as_deref().map_or_else(|| "down".to_owned(), safe));
+    if let Some(line) = remote_desk(status, me) {
+        page.field("  Remote desk", &line);
+    }
     let start = &status.start;
     page.field("  Audit", &format!("{} rows", status.audit_sequence));
     let found = format!("{} expired, {} unknown, {} restored", start.expired, start.unknown, start.restored);
     page.field("  At start", &found);
+    if start.backup {
+        page.field("  Restored", "a backup took the store's place at this start");
+    }
+    let pruned = status.pruned.map(|(seconds, rows)| format!("{rows} rows pruned {} ago", span(seconds)));
+    page.field("  Old rows", pruned.as_deref().unwrap_or("not pruned yet"));
+}
+
+/// What makes the page reachable from another machine: its own port on both ends, as the page's Host check wants it.
+pub(crate) fn remote_desk(status: &ExecutorStatus, me: &str) -> Option<String> {
+    let address = status.page.as_deref()?.strip_prefix("http://127.0.0.1:")?;
+    let port: u16 = address.strip_suffix('/').unwrap_or(address).parse().ok()?;
+    Some(format!("ssh -L {port}:127.0.0.1:{port} {}@this-machine", safe(me)))
 }
 
 fn assistant(page: &mut Page, status: &AssistantStatus) {
@@ -88,13 +103,13 @@ fn ago(seconds: Option<u64>) -> String {
 
 /// Both for `--json`.
 pub(crate) fn both_json(both: &Both) -> Value {
-    let executor = both.executor.as_ref().map_or_else(|error| error.json(), executor_json);
+    let executor = both.executor.as_ref().map_or_else(|error| error.json(), |status| executor_json(status, &both.me));
     let assistant = both.assistant.as_ref().map_or_else(|error| error.json(), assistant_json);
     let wrong = wrong(both);
     json!({ "ok": wrong.is_empty(), "wrong": wrong, "executor": executor, "assistant": assistant })
 }
 
-fn executor_json(status: &ExecutorStatus) -> Value {
+fn executor_json(status: &ExecutorStatus, me: &str) -> Value {
     let witness = match status.witness {
         Witness::Newer => "newer",
         Witness::Unwitnessed => "unwitnessed",
@@ -123,11 +138,14 @@ fn executor_json(status: &ExecutorStatus) -> Value {
         },
         "last_read_seconds": status.last_read_seconds,
         "page": status.page,
+        "remote_desk": remote_desk(status, me),
+        "pruned": status.pruned.map(|(seconds, rows)| json!({ "seconds_ago": seconds, "rows": rows })),
         "audit_sequence": status.audit_sequence,
         "start": {
             "expired": status.start.expired,
             "unknown": status.start.unknown,
             "restored": status.start.restored,
+            "backup": status.start.backup,
         },
         "problems": status.problems.iter().map(problem).collect::<Vec<_>>(),
     })
@@ -157,7 +175,7 @@ mod tests {
     use protocol::shown::Worded;
 
     fn well() -> Both {
-        Both { executor: Ok(executor_status()), assistant: Ok(assistant_status()) }
+        Both { executor: Ok(executor_status()), assistant: Ok(assistant_status()), me: "ana".to_owned() }
     }
 
     #[test]
@@ -171,12 +189,32 @@ mod tests {
     }
 
     #[test]
+    fn a_remote_desk_is_told_its_line_and_old_rows_are_counted() {
+        let mut status = executor_status();
+        status.pruned = Some((7_260, 12));
+        for page in ["http://127.0.0.1:41234/", "http://127.0.0.1:41234"] {
+            status.page = Some(page.to_owned());
+            let both_of = Both { executor: Ok(status.clone()), ..well() };
+            let text = both(&both_of, 80);
+            assert!(text.contains("ssh -L 41234:127.0.0.1:41234 ana@this-machine"), "{text}");
+            assert!(text.contains("12 rows pruned 2 h 1 min ago"), "{text}");
+            let value = both_json(&both_of);
+            assert_eq!(value["executor"]["remote_desk"], "ssh -L 41234:127.0.0.1:41234 ana@this-machine");
+            assert_eq!(value["executor"]["pruned"], json!({ "seconds_ago": 7_260, "rows": 12 }));
+        }
+        for odd in [None, Some("http://127.0.0.1:x/".to_owned()), Some("http://elsewhere:80/".to_owned())] {
+            status.page = odd;
+            assert_eq!(remote_desk(&status, "ana"), None);
+        }
+    }
+
+    #[test]
     fn each_thing_that_is_wrong_is_told() {
         let mut cases: Vec<(&str, Both)> = Vec::new();
         let mut executor_case = |words, change: fn(&mut ExecutorStatus)| {
             let mut status = executor_status();
             change(&mut status);
-            cases.push((words, Both { executor: Ok(status), assistant: Ok(assistant_status()) }));
+            cases.push((words, Both { executor: Ok(status), ..well() }));
         };
         executor_case("no_fence: set it", |status| {
             status.problems.push(Problem { code: RefusalCode::NoFence, advice: Worded::same("set it") });
@@ -186,15 +224,15 @@ mod tests {
         executor_case("no sign-in for writing", |status| status.sign_in = false);
         executor_case("page is down", |status| status.page = None);
         executor_case("1 started change(s)", |status| {
-            status.start = StartReport { expired: 0, unknown: 1, restored: 0 };
+            status.start = StartReport { expired: 0, unknown: 1, restored: 0, backup: false };
         });
         executor_case("2 spent line(s)", |status| {
-            status.start = StartReport { expired: 0, unknown: 0, restored: 2 };
+            status.start = StartReport { expired: 0, unknown: 0, restored: 2, backup: false };
         });
         let mut assistant_case = |words, change: fn(&mut AssistantStatus)| {
             let mut status = assistant_status();
             change(&mut status);
-            cases.push((words, Both { executor: Ok(executor_status()), assistant: Ok(status) }));
+            cases.push((words, Both { assistant: Ok(status), ..well() }));
         };
         assistant_case("disk", |status| status.problems.push("disk\u{1b}[2J".to_owned()));
         assistant_case("no sign-in for reading", |status| status.sign_in = false);

@@ -110,7 +110,7 @@ impl Store {
         if restored {
             store.note_restored()?;
         }
-        let started = store.settle_start(&found)?;
+        let started = Started { backup: restored, ..store.settle_start(&found)? };
         Ok((store, started))
     }
 

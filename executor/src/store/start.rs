@@ -18,6 +18,8 @@ pub struct Started {
     pub unknown: u64,
     /// Spent lines that this database does not know: it is older than the log.
     pub restored: u64,
+    /// A staged backup took the database's place.
+    pub backup: bool,
     /// The last line of the spent log was torn: whatever was approved then counts as spent.
     pub torn: bool,
 }

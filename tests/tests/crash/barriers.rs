@@ -72,7 +72,7 @@ fn killed_at(row: &Row) {
         audit_holds(&world);
     };
     let unknown = u64::from(row.state == ProposalState::Unknown);
-    settled(StartReport { expired: 2 - unknown, unknown, restored: 0 });
+    settled(StartReport { expired: 2 - unknown, unknown, restored: 0, backup: false });
 
     // The kill is over: the next change goes its way.
     let next = world.propose("model", "batch_recording", &recording("start", &world.room("Chapel"), 1)).unwrap();
@@ -82,7 +82,7 @@ fn killed_at(row: &Row) {
     kill_and_start(&mut world);
     assert_eq!(fate(&world, number), (row.state, None), "a second kill changed it");
     assert_eq!(fate(&world, next), (ProposalState::Ok, None));
-    assert_eq!(start_report(&world), (StartReport { expired: 0, unknown: 0, restored: 0 }, Vec::new()));
+    assert_eq!(start_report(&world), (StartReport { expired: 0, unknown: 0, restored: 0, backup: false }, Vec::new()));
     assert_eq!(world.writes().len(), row.writes + 1);
     audit_holds(&world);
 }

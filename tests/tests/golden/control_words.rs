@@ -223,7 +223,7 @@ fn status() -> ExecutorStatus {
         last_read_seconds: Some(4),
         page: Some("127.0.0.1:8767".to_owned()),
         audit_sequence: 300,
-        start: StartReport { expired: 1, unknown: 2, restored: 3 },
+        start: StartReport { expired: 1, unknown: 2, restored: 3, backup: false },
         pruned: Some((60, 3)),
         problems: vec![Problem { code: RefusalCode::NoPin, advice: Worded::new("set one", "ponga uno") }],
     }

@@ -301,7 +301,7 @@ pub(in super::super) fn status(pending: u64) -> ExecutorStatus {
         last_read_seconds: Some(1),
         page: None,
         audit_sequence: 4,
-        start: StartReport { expired: 0, unknown: 0, restored: 0 },
+        start: StartReport { expired: 0, unknown: 0, restored: 0, backup: false },
         pruned: None,
         problems: Vec::new(),
     }

@@ -42,7 +42,7 @@ fn a_restored_backup_is_the_old_story_with_every_live_row_expired() {
     drop(world.store.consume(spent).unwrap());
     world.store.stage_restore(&backup).unwrap();
     let (mut world, started) = world.restart();
-    assert_eq!(started, Started { expired: 1, restored: 1, ..Started::default() });
+    assert_eq!(started, Started { expired: 1, restored: 1, backup: true, ..Started::default() });
     assert_eq!(world.state(first), ProposalState::Denied);
     assert_eq!(world.state(waiting), ProposalState::ExpiredUnseen);
     assert_eq!(code(world.store.row(spent)), RefusalCode::UnknownProposal);

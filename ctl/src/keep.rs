@@ -1,0 +1,183 @@
+//! `backup` and `restore`: the executor's database as one file, over `control.sock`. No key is in it.
+
+use crate::client::{ClientError, Control};
+use crate::exit::Exit;
+use crate::newfile::{NewFile, NewFileError};
+use crate::out::{Out, complain};
+use crate::session::Session;
+use crate::terminal::{Terminal, TerminalError, Typing};
+use crate::verbs::failed;
+use control::message::{ExecutorSays, OperatorSays};
+use control::pin::PinEntry;
+use protocol::frame::MAX_FRAME;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// A part is half a frame at most.
+const PART: usize = MAX_FRAME / 2;
+/// The largest backup, in bytes, here and in the executor.
+const MOST_BYTES: u64 = 1024 * 1024 * 1024;
+
+#[derive(Debug)]
+enum BackupError {
+    Client(ClientError),
+    File(NewFileError),
+}
+
+impl From<ClientError> for BackupError {
+    fn from(error: ClientError) -> Self {
+        Self::Client(error)
+    }
+}
+
+impl From<NewFileError> for BackupError {
+    fn from(error: NewFileError) -> Self {
+        Self::File(error)
+    }
+}
+
+/// `backup`: a new 0600 file with a whole copy of the database.
+pub(crate) async fn backup(session: &Session, out: &mut Out, path: &Path) -> Exit {
+    match saved(session, path).await {
+        Ok(bytes) => {
+            out.line(&format!("The backup is {} ({}).", path.display(), size(bytes)));
+            out.line(
+                "audit.key, the key of the audit's signatures, is not in it: keep a copy of the executor's audit.key \
+                 elsewhere. A restore needs it.",
+            );
+            Exit::Done
+        }
+        Err(BackupError::Client(error)) => failed(&error, out, false),
+        Err(BackupError::File(error)) => {
+            complain(&error.to_string());
+            Exit::Wrong
+        }
+    }
+}
+
+async fn saved(session: &Session, path: &Path) -> Result<u64, BackupError> {
+    let mut control = Control::open(&session.places).await?;
+    let mut file = NewFile::create(path)?;
+    let (mut offset, mut whole) = (0, None);
+    loop {
+        let ExecutorSays::BackupPart { total, bytes } = control.ask(OperatorSays::Backup { offset }).await? else {
+            return Err(Control::surprise().into());
+        };
+        let have = offset + u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        if *whole.get_or_insert(total) != total || have > total || (bytes.is_empty() && (have < total || total == 0)) {
+            return Err(Control::surprise().into());
+        }
+        if bytes.is_empty() {
+            file.finish()?;
+            return Ok(total);
+        }
+        file.write(&bytes)?;
+        offset = have;
+    }
+}
+
+/// `restore`: stages a backup; the executor's next start takes it up.
+pub(crate) async fn restore(session: &Session, out: &mut Out, path: &Path) -> Exit {
+    let bytes = match read(path) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            complain(&format!("nothing was restored: {}: {error}", path.display()));
+            return Exit::Wrong;
+        }
+    };
+    match Terminal::open() {
+        Ok(terminal) => restore_at(session, out, &bytes, terminal).await,
+        Err(error) => untyped(&error),
+    }
+}
+
+fn untyped(error: &TerminalError) -> Exit {
+    complain(&format!("nothing was restored: {error}"));
+    Exit::Wrong
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("this is no file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    match u64::try_from(bytes.len()).unwrap_or(u64::MAX) {
+        0 => Err(io::Error::other("the file is empty")),
+        1..=MOST_BYTES => Ok(bytes),
+        _ => Err(io::Error::other("a backup has at most 1 GiB")),
+    }
+}
+
+async fn restore_at(session: &Session, out: &mut Out, bytes: &[u8], mut terminal: Terminal) -> Exit {
+    let warning = "\
+A restore puts this backup in the place of the executor's database. The executor stops for it; a service manager
+starts it again. What waits or is approved then expires, and what has run since stays spent.\r\n";
+    let pin = match asked(&mut terminal, warning).await {
+        Ok(pin) => pin,
+        Err(error) => return untyped(&error),
+    };
+    let mut sent = 0;
+    match staged(session, out, (bytes, pin), &mut sent).await {
+        Ok(()) => {
+            out.line(
+                "The backup is checked and staged. The executor stops now and takes it up when it starts again; a \
+                 service manager starts it, else start it yourself. What waited then expires. After that run \
+                 fleetwatchctl status and fleetwatchctl audit verify.",
+            );
+            Exit::Done
+        }
+        Err(error) if sent == bytes.len() && !matches!(error, ClientError::Refused(_)) => {
+            complain(&format!(
+                "{error}. The whole backup was sent and may be staged: start the executor and run fleetwatchctl status"
+            ));
+            Exit::Unknown
+        }
+        Err(error) => failed(&error, out, false),
+    }
+}
+
+async fn asked(terminal: &mut Terminal, warning: &str) -> Result<PinEntry, TerminalError> {
+    terminal.show(&warning.replace("\r\n", "\n").replace('\n', "\r\n"))?;
+    Ok(PinEntry::new(terminal.ask("Your PIN, to restore it (Ctrl-C: no): ", Typing::Hidden).await?))
+}
+
+async fn staged(
+    session: &Session,
+    out: &mut Out,
+    (bytes, pin): (&[u8], PinEntry),
+    sent: &mut usize,
+) -> Result<(), ClientError> {
+    let mut control = Control::open(&session.places).await?;
+    let total = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    let (mut pin, mut tenth) = (Some(pin), 0);
+    for part in bytes.chunks(PART) {
+        *sent += part.len();
+        let say = OperatorSays::Restore { pin: pin.take(), total, bytes: part.to_vec() };
+        let last = *sent == bytes.len();
+        match (control.ask(say).await?, last) {
+            (ExecutorSays::RestorePart, false) | (ExecutorSays::RestoreStaged, true) => {}
+            _ => return Err(Control::surprise()),
+        }
+        let now = *sent * 10 / bytes.len();
+        if now > tenth && bytes.len() > PART {
+            tenth = now;
+            out.line(&format!("  sent {} % of {}", now * 10, size(total)));
+        }
+    }
+    Ok(())
+}
+
+/// Bytes as a person reads them.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_024 => format!("{bytes} bytes"),
+        1_024..1_048_576 => format!("{} KiB", bytes / 1_024),
+        _ => format!("{} MiB", bytes / 1_048_576),
+    }
+}
+
+#[cfg(test)]
+mod tests;
