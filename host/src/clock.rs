@@ -43,11 +43,7 @@ impl Clock {
     pub fn system() -> Result<Self, ClockError> {
         let boot_id = read_boot_id()?;
         clock_gettime(BOOT_CLOCK).map_err(|errno| ClockError::NoBootClock(errno.into()))?;
-        Ok(Self {
-            source: Source::System {
-                boot_id: boot_id.into(),
-            },
-        })
+        Ok(Self { source: Source::System { boot_id: boot_id.into() } })
     }
 
     /// A clock that stands still until its hand moves it, for tests: `unix` in whole seconds since 1970,
@@ -56,9 +52,7 @@ impl Clock {
     #[must_use]
     pub fn dangerous_manual(unix: i64, boot_ms: i64, boot_id: &str) -> (Self, ManualClock) {
         let hand = ManualClock::new(unix, boot_ms, boot_id);
-        let clock = Self {
-            source: Source::Manual(hand.clone()),
-        };
+        let clock = Self { source: Source::Manual(hand.clone()) };
         (clock, hand)
     }
 
@@ -79,11 +73,8 @@ impl Clock {
             #[cfg(any(test, feature = "manual-clock"))]
             Source::Manual(hand) => hand.boot_ms(),
             // It answered in `system()`; if it ever stops, everything has expired.
-            Source::System { .. } => clock_gettime(BOOT_CLOCK).map_or(NEVER, |time| {
-                time.tv_sec()
-                    .saturating_mul(1000)
-                    .saturating_add(time.tv_nsec() / 1_000_000)
-            }),
+            Source::System { .. } => clock_gettime(BOOT_CLOCK)
+                .map_or(NEVER, |time| time.tv_sec().saturating_mul(1000).saturating_add(time.tv_nsec() / 1_000_000)),
         }
     }
 
@@ -98,24 +89,18 @@ impl Clock {
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the one file that knows the time"
-)]
+#[expect(clippy::disallowed_methods, reason = "this is the one file that knows the time")]
 fn system_unix() -> i64 {
     let now = std::time::SystemTime::now();
     match now.duration_since(UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_secs()).unwrap_or(NEVER),
-        Err(before) => {
-            i64::try_from(before.duration().as_secs()).map_or(-NEVER, |seconds| -seconds)
-        }
+        Err(before) => i64::try_from(before.duration().as_secs()).map_or(-NEVER, |seconds| -seconds),
     }
 }
 
 #[cfg(target_os = "linux")]
 fn read_boot_id() -> Result<String, ClockError> {
-    let text =
-        std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map_err(ClockError::NoBootId)?;
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map_err(ClockError::NoBootId)?;
     let id = text.trim();
     let plain = |c: char| c.is_ascii_hexdigit() || c == '-';
     if id.is_empty() || id.len() > 64 || !id.chars().all(plain) {
@@ -147,10 +132,9 @@ impl fmt::Display for ClockError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoBootClock(error) => write!(f, "the system's boot clock does not answer: {error}"),
-            Self::NoBootId(error) => write!(
-                f,
-                "cannot read /proc/sys/kernel/random/boot_id: {error}; mount /proc for this service"
-            ),
+            Self::NoBootId(error) => {
+                write!(f, "cannot read /proc/sys/kernel/random/boot_id: {error}; mount /proc for this service")
+            }
             Self::NoRandom(error) => write!(f, "cannot make a boot id: {error}"),
             Self::OddBootId => f.write_str(
                 "/proc/sys/kernel/random/boot_id does not hold a boot id; mount the real /proc for this service",
@@ -180,14 +164,8 @@ mod manual {
 
     impl ManualClock {
         pub(super) fn new(unix: i64, boot_ms: i64, boot_id: &str) -> Self {
-            let state = State {
-                unix,
-                boot_ms,
-                boot_id: kept(boot_id),
-            };
-            Self {
-                state: Arc::new(Mutex::new(state)),
-            }
+            let state = State { unix, boot_ms, boot_id: kept(boot_id) };
+            Self { state: Arc::new(Mutex::new(state)) }
         }
 
         /// Time passes: both the wall clock and the boot clock go forward by `seconds`.

@@ -107,8 +107,7 @@ fn open_existing(path: &Path, flags: OFlag) -> Result<File, FileError> {
 }
 
 fn metadata(file: &File, path: &Path) -> Result<Metadata, FileError> {
-    file.metadata()
-        .map_err(|source| FileError::io(path, "look at", source))
+    file.metadata().map_err(|source| FileError::io(path, "look at", source))
 }
 
 fn check_regular(meta: &Metadata, path: &Path, owner: Owner) -> Result<(), FileError> {
@@ -122,10 +121,7 @@ fn check_regular(meta: &Metadata, path: &Path, owner: Owner) -> Result<(), FileE
 fn check_secret(meta: &Metadata, path: &Path, owner: Owner) -> Result<(), FileError> {
     check_regular(meta, path, owner)?;
     if meta.nlink() != 1 {
-        return Err(FileError::HardLinked {
-            path: path.into(),
-            links: meta.nlink(),
-        });
+        return Err(FileError::HardLinked { path: path.into(), links: meta.nlink() });
     }
     Ok(())
 }
@@ -134,11 +130,7 @@ fn check_owner(meta: &Metadata, path: &Path, owner: Owner) -> Result<(), FileErr
     if owner.accepts(meta.uid()) {
         return Ok(());
     }
-    Err(FileError::WrongOwner {
-        path: path.into(),
-        found: meta.uid(),
-        want: owner.words(),
-    })
+    Err(FileError::WrongOwner { path: path.into(), found: meta.uid(), want: owner.words() })
 }
 
 fn check_mode(meta: &Metadata, path: &Path, want: u32) -> Result<(), FileError> {
@@ -146,11 +138,7 @@ fn check_mode(meta: &Metadata, path: &Path, want: u32) -> Result<(), FileError> 
     if found == want {
         return Ok(());
     }
-    Err(FileError::WrongMode {
-        path: path.into(),
-        found,
-        want,
-    })
+    Err(FileError::WrongMode { path: path.into(), found, want })
 }
 
 fn check_mode_within(meta: &Metadata, path: &Path, most: u32) -> Result<(), FileError> {
@@ -160,17 +148,12 @@ fn check_mode_within(meta: &Metadata, path: &Path, most: u32) -> Result<(), File
 
 // At most `limit` bytes, into one buffer that never grows, so that no copy of a secret stays behind.
 fn read_text(file: &File, path: &Path, limit: u64) -> Result<Zeroizing<String>, FileError> {
-    let room = usize::try_from(limit)
-        .unwrap_or(usize::MAX)
-        .saturating_add(64);
+    let room = usize::try_from(limit).unwrap_or(usize::MAX).saturating_add(64);
     let mut bytes = Zeroizing::new(Vec::with_capacity(room));
     let read = file.take(limit + 1).read_to_end(&mut bytes);
     read.map_err(|source| FileError::io(path, "read", source))?;
     if bytes.len() as u64 > limit {
-        return Err(FileError::TooLarge {
-            path: path.into(),
-            limit,
-        });
+        return Err(FileError::TooLarge { path: path.into(), limit });
     }
     match String::from_utf8(std::mem::take(&mut *bytes)) {
         Ok(text) => Ok(Zeroizing::new(text)),

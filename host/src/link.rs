@@ -36,10 +36,7 @@ impl<Out: Serialize, In: DeserializeOwned> Link<Out, In> {
     #[must_use]
     pub fn new(stream: UnixStream) -> Self {
         let (read, write) = stream.into_split();
-        Self {
-            receiver: Receiver::new(read),
-            sender: Sender::new(write),
-        }
+        Self { receiver: Receiver::new(read), sender: Sender::new(write) }
     }
 
     /// Says `message` within `deadline`.
@@ -105,23 +102,13 @@ pub struct Receiver<In> {
 impl<In> fmt::Debug for Receiver<In> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The buffer may hold a secret.
-        f.debug_struct("Receiver")
-            .field("pending", &self.pending)
-            .field("dead", &self.dead)
-            .finish_non_exhaustive()
+        f.debug_struct("Receiver").field("pending", &self.pending).field("dead", &self.dead).finish_non_exhaustive()
     }
 }
 
 impl<In: DeserializeOwned> Receiver<In> {
     fn new(stream: OwnedReadHalf) -> Self {
-        Self {
-            stream,
-            codec: codec(),
-            buffer: BytesMut::new(),
-            pending: 0,
-            dead: false,
-            heard: PhantomData,
-        }
+        Self { stream, codec: codec(), buffer: BytesMut::new(), pending: 0, dead: false, heard: PhantomData }
     }
 
     /// The next message, or `None` when the peer ended the stream between two messages. Dropping the future loses
@@ -173,21 +160,14 @@ impl<In: DeserializeOwned> Receiver<In> {
     async fn next_frame(&mut self) -> Result<Option<BytesMut>, LinkError> {
         loop {
             // The codec's only error is a length beyond the limit.
-            let frame = self
-                .codec
-                .decode(&mut self.buffer)
-                .map_err(|_| LinkError::TooLarge)?;
+            let frame = self.codec.decode(&mut self.buffer).map_err(|_| LinkError::TooLarge)?;
             if let Some(frame) = frame {
                 self.pending -= LENGTH_BYTES + frame.len();
                 return Ok(Some(frame));
             }
             if self.read_more().await? == 0 {
                 // Not the codec's own test for the end: it forgets a length that came without its message.
-                return if self.pending == 0 {
-                    Ok(None)
-                } else {
-                    Err(LinkError::Closed)
-                };
+                return if self.pending == 0 { Ok(None) } else { Err(LinkError::Closed) };
             }
         }
     }
@@ -218,19 +198,13 @@ pub struct Sender<Out> {
 
 impl<Out> fmt::Debug for Sender<Out> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sender")
-            .field("dead", &self.dead)
-            .finish_non_exhaustive()
+        f.debug_struct("Sender").field("dead", &self.dead).finish_non_exhaustive()
     }
 }
 
 impl<Out: Serialize> Sender<Out> {
     fn new(stream: OwnedWriteHalf) -> Self {
-        Self {
-            stream,
-            dead: false,
-            said: PhantomData,
-        }
+        Self { stream, dead: false, said: PhantomData }
     }
 
     /// Says `message` within `deadline`. Dropping the future halfway kills this half, since half a frame may have
@@ -265,10 +239,7 @@ fn framed<Out: Serialize>(message: &Out) -> Result<Zeroizing<Vec<u8>>, LinkError
 }
 
 fn codec() -> LengthDelimitedCodec {
-    LengthDelimitedCodec::builder()
-        .length_field_length(LENGTH_BYTES)
-        .max_frame_length(MAX_FRAME)
-        .new_codec()
+    LengthDelimitedCodec::builder().length_field_length(LENGTH_BYTES).max_frame_length(MAX_FRAME).new_codec()
 }
 
 /// Why a link is dead.
@@ -300,11 +271,7 @@ impl From<FrameError> for LinkError {
 impl From<io::Error> for LinkError {
     fn from(error: io::Error) -> Self {
         let gone = [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset];
-        if gone.contains(&error.kind()) {
-            Self::Closed
-        } else {
-            Self::Io(error)
-        }
+        if gone.contains(&error.kind()) { Self::Closed } else { Self::Io(error) }
     }
 }
 
@@ -315,10 +282,7 @@ impl fmt::Display for LinkError {
             Self::Io(error) => write!(f, "the link failed: {error}"),
             Self::Malformed(error) => write!(f, "the peer's frame was refused: {error}"),
             Self::Timeout => f.write_str("the peer did not answer in time"),
-            Self::TooLarge => write!(
-                f,
-                "a frame is larger than the {MAX_FRAME} bytes that a link carries"
-            ),
+            Self::TooLarge => write!(f, "a frame is larger than the {MAX_FRAME} bytes that a link carries"),
             Self::Unexpected => f.write_str("the peer spoke when nothing was expected from it"),
         }
     }

@@ -132,11 +132,8 @@ pub fn same(a: &[u8], b: &[u8]) -> bool {
 fn url_safe(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
-        let group = chunk
-            .iter()
-            .chain([0, 0].iter())
-            .take(3)
-            .fold(0_u32, |group, byte| (group << 8) | u32::from(*byte));
+        let group =
+            chunk.iter().chain([0, 0].iter()).take(3).fold(0_u32, |group, byte| (group << 8) | u32::from(*byte));
         for place in 0..=chunk.len() {
             let six = (group >> (18 - 6 * place)) & 63;
             text.push(char::from(URL_SAFE[six as usize]));
@@ -177,10 +174,7 @@ mod tests {
     #[test]
     fn debug_prints_no_secret() {
         let text = SecretText::from(String::from("hunter2"));
-        assert_eq!(
-            format!("{text:?} {:?}", Some(&text)),
-            "SecretText(..) Some(SecretText(..))"
-        );
+        assert_eq!(format!("{text:?} {:?}", Some(&text)), "SecretText(..) Some(SecretText(..))");
         assert_eq!(format!("{:?}", Key32::random().unwrap()), "Key32(..)");
     }
 
@@ -224,10 +218,7 @@ mod tests {
     fn keys_keep_their_bytes_and_random_ones_differ() {
         let key = Key32::from_bytes(Zeroizing::new([7; 32]));
         assert_eq!(key.expose(), &[7; 32]);
-        assert_ne!(
-            Key32::random().unwrap().expose(),
-            Key32::random().unwrap().expose()
-        );
+        assert_ne!(Key32::random().unwrap().expose(), Key32::random().unwrap().expose());
         assert_ne!(random_bytes::<16>().unwrap(), random_bytes::<16>().unwrap());
     }
 

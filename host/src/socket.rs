@@ -25,13 +25,10 @@ const FULL_QUEUE_WAIT: Duration = Duration::from_millis(20);
 /// [`SocketError::PeerUnknown`] when the system does not say.
 pub fn peer_uid(stream: &UnixStream) -> Result<u32, SocketError> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    let found = nix::sys::socket::getsockopt(stream, nix::sys::socket::sockopt::PeerCredentials)
-        .map(|peer| peer.uid());
+    let found = nix::sys::socket::getsockopt(stream, nix::sys::socket::sockopt::PeerCredentials).map(|peer| peer.uid());
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     let found = nix::unistd::getpeereid(stream).map(|(uid, _)| uid.as_raw());
-    found.map_err(|errno| SocketError::PeerUnknown {
-        source: errno.into(),
-    })
+    found.map_err(|errno| SocketError::PeerUnknown { source: errno.into() })
 }
 
 /// A stream to the server at `path`, within `deadline`. With `expected_uid` the server's uid is checked before
@@ -39,11 +36,7 @@ pub fn peer_uid(stream: &UnixStream) -> Result<u32, SocketError> {
 ///
 /// # Errors
 /// [`SocketError`] when nobody listens, the server is another user's, or the deadline passed.
-pub async fn connect(
-    path: &Path,
-    expected_uid: Option<u32>,
-    deadline: Duration,
-) -> Result<UnixStream, SocketError> {
+pub async fn connect(path: &Path, expected_uid: Option<u32>, deadline: Duration) -> Result<UnixStream, SocketError> {
     let Ok(reached) = tokio::time::timeout(deadline, reach(path)).await else {
         return Err(SocketError::Timeout { path: path.into() });
     };
@@ -51,11 +44,7 @@ pub async fn connect(
     if let Some(want) = expected_uid {
         let found = peer_uid(&stream)?;
         if found != want {
-            return Err(SocketError::WrongPeer {
-                path: path.into(),
-                found,
-                want,
-            });
+            return Err(SocketError::WrongPeer { path: path.into(), found, want });
         }
     }
     Ok(stream)
@@ -88,28 +77,19 @@ pub fn my_uid() -> u32 {
 /// The uid of a user by name, if the system knows one.
 #[must_use]
 pub fn uid_of_user(name: &str) -> Option<u32> {
-    User::from_name(name)
-        .ok()
-        .flatten()
-        .map(|user| user.uid.as_raw())
+    User::from_name(name).ok().flatten().map(|user| user.uid.as_raw())
 }
 
 /// The name of a user by uid, if the system knows one.
 #[must_use]
 pub fn user_of_uid(uid: u32) -> Option<String> {
-    User::from_uid(Uid::from_raw(uid))
-        .ok()
-        .flatten()
-        .map(|user| user.name)
+    User::from_uid(Uid::from_raw(uid)).ok().flatten().map(|user| user.name)
 }
 
 /// The gid of a group by name, if the system knows one.
 #[must_use]
 pub fn gid_of_group(name: &str) -> Option<u32> {
-    Group::from_name(name)
-        .ok()
-        .flatten()
-        .map(|group| group.gid.as_raw())
+    Group::from_name(name).ok().flatten().map(|group| group.gid.as_raw())
 }
 
 // The folder of a socket: root's or mine, written by its owner alone.

@@ -11,10 +11,7 @@ use tokio::sync::oneshot;
 /// Call it once, early, and keep the future: signals count from its first poll. When the signals cannot be
 /// watched it resolves at once, because a daemon that nobody can stop in order should not run.
 pub async fn stop_requested(with_stdin: bool) {
-    let watched = (
-        signal(SignalKind::interrupt()),
-        signal(SignalKind::terminate()),
-    );
+    let watched = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
     let (Ok(mut interrupt), Ok(mut terminate)) = watched else {
         tracing::error!("cannot watch SIGINT and SIGTERM; stopping");
         return;
@@ -36,13 +33,11 @@ pub async fn stop_requested(with_stdin: bool) {
 // A plain thread, since a blocked read on the runtime's own threads would hold up the shutdown.
 async fn input_ended<R: Read + Send + 'static>(input: R) {
     let (ended, end) = oneshot::channel::<()>();
-    let spawned = std::thread::Builder::new()
-        .name("stdin".to_owned())
-        .spawn(move || {
-            drain(input);
-            // The other side is gone when a signal came first.
-            drop(ended);
-        });
+    let spawned = std::thread::Builder::new().name("stdin".to_owned()).spawn(move || {
+        drain(input);
+        // The other side is gone when a signal came first.
+        drop(ended);
+    });
     if let Err(error) = spawned {
         tracing::error!(%error, "cannot watch standard input; stopping");
         return;

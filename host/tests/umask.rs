@@ -21,11 +21,7 @@ mod tests {
 
     // Looks at everything in the folder, and connects, as fast as it can.
     fn watch(folder: &Path, socket: &Path, stop: &AtomicBool) -> Seen {
-        let mut seen = Seen {
-            sockets: 0,
-            connected: 0,
-            wrong: Vec::new(),
-        };
+        let mut seen = Seen { sockets: 0, connected: 0, wrong: Vec::new() };
         while !stop.load(Ordering::Relaxed) {
             if let Ok(meta) = fs::symlink_metadata(socket) {
                 seen.sockets += 1;
@@ -52,8 +48,7 @@ mod tests {
         let stop = Arc::new(AtomicBool::new(false));
         let before = umask(Mode::from_bits_truncate(mask));
         let watcher = {
-            let (folder, socket, stop) =
-                (dir.path().to_path_buf(), socket.clone(), Arc::clone(&stop));
+            let (folder, socket, stop) = (dir.path().to_path_buf(), socket.clone(), Arc::clone(&stop));
             std::thread::spawn(move || watch(&folder, &socket, &stop))
         };
         for round in 0..200 {
@@ -73,12 +68,7 @@ mod tests {
         let seen = watcher.join().unwrap();
         umask(before);
         assert!(seen.wrong.is_empty(), "{:?}", seen.wrong);
-        assert!(
-            seen.sockets > 50 && seen.connected > 0,
-            "{} {}",
-            seen.sockets,
-            seen.connected
-        );
+        assert!(seen.sockets > 50 && seen.connected > 0, "{} {}", seen.sockets, seen.connected);
     }
 
     #[tokio::test]

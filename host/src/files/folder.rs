@@ -1,9 +1,7 @@
 //! Folders: opened first, judged through the descriptor, and used through it, so that the folder that was judged
 //! is the folder that is used.
 
-use super::{
-    FOREIGN_WRITE, FileError, Owner, check_mode, check_mode_within, check_owner, metadata,
-};
+use super::{FOREIGN_WRITE, FileError, Owner, check_mode, check_mode_within, check_owner, metadata};
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, open, openat};
 use nix::sys::stat::{FchmodatFlags, Mode, SFlag, fchmodat, fstatat, mkdirat};
@@ -41,13 +39,8 @@ pub fn ensure_private_dir(path: &Path) -> Result<(), FileError> {
     };
     if made {
         // An umask can only have taken bits away; without this even its owner might not open it.
-        fchmodat(
-            &parent,
-            name.as_os_str(),
-            Mode::S_IRWXU,
-            FchmodatFlags::FollowSymlink,
-        )
-        .map_err(|errno| FileError::io(path, "set the mode of", errno.into()))?;
+        fchmodat(&parent, name.as_os_str(), Mode::S_IRWXU, FchmodatFlags::FollowSymlink)
+            .map_err(|errno| FileError::io(path, "set the mode of", errno.into()))?;
     }
     let folder = open_folder_in(&parent, &name, path)?;
     let meta = metadata(&folder, path)?;
@@ -79,23 +72,13 @@ pub(super) fn open_parent(path: &Path) -> Result<(File, OsString), FileError> {
     let folder = File::from(folder);
     let found = metadata(&folder, place)?.mode() & 0o7777;
     if found & FOREIGN_WRITE != 0 && found & STICKY == 0 {
-        return Err(FileError::WritableParent {
-            path: path.into(),
-            parent: place.into(),
-            found,
-        });
+        return Err(FileError::WritableParent { path: path.into(), parent: place.into(), found });
     }
     Ok((folder, name.to_owned()))
 }
 
 // Opens `name` in `folder` without following a link and without waiting for the other end of a pipe.
-pub(super) fn open_in(
-    folder: &File,
-    name: &OsStr,
-    path: &Path,
-    flags: OFlag,
-    mode: Mode,
-) -> Result<File, FileError> {
+pub(super) fn open_in(folder: &File, name: &OsStr, path: &Path, flags: OFlag, mode: Mode) -> Result<File, FileError> {
     let always = OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
     let opened = openat(folder, name, flags | always, mode);
     opened.map(File::from).map_err(|errno| refused(errno, path))
@@ -131,10 +114,7 @@ pub(super) fn is_link(folder: &File, name: &OsStr) -> bool {
         .is_ok_and(|stat| stat.st_mode & SFlag::S_IFMT.bits() == SFlag::S_IFLNK.bits())
 }
 
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "the system's error numbers are not our enum"
-)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "the system's error numbers are not our enum")]
 pub(super) fn refused(errno: Errno, path: &Path) -> FileError {
     let path = path.to_path_buf();
     match errno {

@@ -30,9 +30,7 @@ fn mode(path: &Path) -> u32 {
 
 fn names(dir: &TempDir) -> Vec<String> {
     let entries = fs::read_dir(dir.path()).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -47,12 +45,9 @@ fn refusal(path: &Path) -> FileError {
 #[test]
 fn a_secret_of_mode_0600_or_0400_is_read_without_its_line_end() {
     let dir = folder();
-    for (mode, content, want) in [
-        (0o600, "abc\n", "abc"),
-        (0o400, "abc", "abc"),
-        (0o600, "abc\r\n", "abc"),
-        (0o600, " a b \n\n", " a b \n"),
-    ] {
+    for (mode, content, want) in
+        [(0o600, "abc\n", "abc"), (0o400, "abc", "abc"), (0o600, "abc\r\n", "abc"), (0o600, " a b \n\n", " a b \n")]
+    {
         let path = file(&dir, "s", content.as_bytes(), mode);
         assert_eq!(read_secret(&path, Owner::Me).unwrap().expose(), want);
         fs::remove_file(path).unwrap();
@@ -62,9 +57,7 @@ fn a_secret_of_mode_0600_or_0400_is_read_without_its_line_end() {
 #[test]
 fn every_other_mode_of_a_secret_is_refused_with_what_to_do() {
     let dir = folder();
-    for found in [
-        0o644, 0o640, 0o660, 0o700, 0o500, 0o200, 0o000, 0o604, 0o4600,
-    ] {
+    for found in [0o644, 0o640, 0o660, 0o700, 0o500, 0o200, 0o000, 0o604, 0o4600] {
         let path = file(&dir, "s", SECRET.as_bytes(), 0o600);
         set_mode(&path, found);
         let error = read_secret(&path, Owner::Me).unwrap_err();
@@ -75,13 +68,7 @@ fn every_other_mode_of_a_secret_is_refused_with_what_to_do() {
         fs::remove_file(path).unwrap();
     }
     let path = file(&dir, "s", SECRET.as_bytes(), 0o644);
-    assert_eq!(
-        refusal(&path).to_string(),
-        format!(
-            "{0} has mode 0644, want 0600: chmod 600 {0}",
-            path.display()
-        )
-    );
+    assert_eq!(refusal(&path).to_string(), format!("{0} has mode 0644, want 0600: chmod 600 {0}", path.display()));
 }
 
 #[test]
@@ -95,10 +82,7 @@ fn a_link_to_a_secret_is_refused() {
     symlink(dir.path().join("nowhere"), &dangling).unwrap();
     assert!(matches!(refusal(&dangling), FileError::Symlink { .. }));
     fs::hard_link(&path, dir.path().join("hard")).unwrap();
-    assert!(matches!(
-        refusal(&path),
-        FileError::HardLinked { links: 2, .. }
-    ));
+    assert!(matches!(refusal(&path), FileError::HardLinked { links: 2, .. }));
 }
 
 #[test]
@@ -109,10 +93,7 @@ fn a_secret_of_another_owner_is_refused() {
     assert!(matches!(error, FileError::WrongOwner { found, .. } if found == my_uid()));
     if my_uid() == 0 {
         std::os::unix::fs::chown(&path, Some(NOBODY), None).unwrap();
-        assert!(matches!(
-            refusal(&path),
-            FileError::WrongOwner { found: NOBODY, .. }
-        ));
+        assert!(matches!(refusal(&path), FileError::WrongOwner { found: NOBODY, .. }));
         read_secret(&path, Owner::RootOrMe).unwrap_err();
         read_secret(&path, Owner::Uid(NOBODY)).unwrap();
     }
@@ -122,33 +103,16 @@ fn a_secret_of_another_owner_is_refused() {
 fn a_secret_that_is_huge_or_empty_or_no_text_or_no_file_is_refused() {
     let dir = folder();
     let most = file(&dir, "most", &vec![b'x'; 64 * 1024], 0o600);
-    assert_eq!(
-        read_secret(&most, Owner::Me).unwrap().expose().len(),
-        64 * 1024
-    );
+    assert_eq!(read_secret(&most, Owner::Me).unwrap().expose().len(), 64 * 1024);
     let huge = file(&dir, "huge", &vec![b'x'; 64 * 1024 + 1], 0o600);
-    assert!(matches!(
-        refusal(&huge),
-        FileError::TooLarge { limit: 65536, .. }
-    ));
+    assert!(matches!(refusal(&huge), FileError::TooLarge { limit: 65536, .. }));
     let empty = file(&dir, "empty", b"\n", 0o600);
     assert!(matches!(refusal(&empty), FileError::Empty { .. }));
-    let binary = file(
-        &dir,
-        "binary",
-        &[SECRET.as_bytes(), &[0xff]].concat(),
-        0o600,
-    );
+    let binary = file(&dir, "binary", &[SECRET.as_bytes(), &[0xff]].concat(), 0o600);
     assert!(matches!(refusal(&binary), FileError::NotText { .. }));
     assert!(matches!(refusal(dir.path()), FileError::NotRegular { .. }));
-    assert!(matches!(
-        refusal(&dir.path().join("none")),
-        FileError::NotFound { .. }
-    ));
-    assert!(matches!(
-        refusal(&dir.path().join("none/s")),
-        FileError::NotFound { .. }
-    ));
+    assert!(matches!(refusal(&dir.path().join("none")), FileError::NotFound { .. }));
+    assert!(matches!(refusal(&dir.path().join("none/s")), FileError::NotFound { .. }));
     assert!(matches!(refusal(Path::new("/")), FileError::NoName { .. }));
 }
 
@@ -193,20 +157,11 @@ fn settings_may_be_read_by_others_but_not_written() {
         assert!(error.to_string().contains("chmod 644"), "{error}");
     }
     let huge = file(&dir, "huge", &vec![b'x'; 256 * 1024 + 1], 0o644);
-    assert!(matches!(
-        read_settings(&huge, Owner::Me),
-        Err(FileError::TooLarge { .. })
-    ));
+    assert!(matches!(read_settings(&huge, Owner::Me), Err(FileError::TooLarge { .. })));
     let link = dir.path().join("link");
     symlink(&huge, &link).unwrap();
-    assert!(matches!(
-        read_settings(&link, Owner::Me),
-        Err(FileError::Symlink { .. })
-    ));
-    assert!(matches!(
-        read_settings(&huge, Owner::Uid(my_uid() + 1)),
-        Err(FileError::WrongOwner { .. })
-    ));
+    assert!(matches!(read_settings(&link, Owner::Me), Err(FileError::Symlink { .. })));
+    assert!(matches!(read_settings(&huge, Owner::Uid(my_uid() + 1)), Err(FileError::WrongOwner { .. })));
 }
 
 #[test]
@@ -227,10 +182,7 @@ fn write_private_refuses_a_link_and_a_folder() {
     let target = file(&dir, "target", b"old", 0o600);
     let link = dir.path().join("link");
     symlink(&target, &link).unwrap();
-    assert!(matches!(
-        write_private(&link, b"new"),
-        Err(FileError::Symlink { .. })
-    ));
+    assert!(matches!(write_private(&link, b"new"), Err(FileError::Symlink { .. })));
     assert_eq!(fs::read(&target).unwrap(), b"old");
     fs::create_dir(dir.path().join("folder")).unwrap();
     let error = write_private(&dir.path().join("folder"), b"new").unwrap_err();
@@ -243,21 +195,12 @@ fn create_private_makes_a_new_file_only() {
     let dir = folder();
     let path = dir.path().join("f");
     create_private(&path, b"one").unwrap();
-    assert_eq!(
-        (fs::read(&path).unwrap(), mode(&path)),
-        (b"one".to_vec(), 0o600)
-    );
-    assert!(matches!(
-        create_private(&path, b"two"),
-        Err(FileError::Exists { .. })
-    ));
+    assert_eq!((fs::read(&path).unwrap(), mode(&path)), (b"one".to_vec(), 0o600));
+    assert!(matches!(create_private(&path, b"two"), Err(FileError::Exists { .. })));
     assert_eq!(fs::read(&path).unwrap(), b"one");
     let link = dir.path().join("link");
     symlink(dir.path().join("elsewhere"), &link).unwrap();
-    assert!(matches!(
-        create_private(&link, b"two"),
-        Err(FileError::Exists { .. })
-    ));
+    assert!(matches!(create_private(&link, b"two"), Err(FileError::Exists { .. })));
     assert_eq!(names(&dir), ["f", "link"]);
     assert_eq!(read_secret(&path, Owner::Me).unwrap().expose(), "one");
 }
@@ -272,16 +215,10 @@ fn append_open_makes_a_private_file_and_only_ever_appends() {
     again.write_all(b"two\n").unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"one\ntwo\n");
     set_mode(&path, 0o644);
-    assert!(matches!(
-        append_open(&path),
-        Err(FileError::WrongMode { .. })
-    ));
+    assert!(matches!(append_open(&path), Err(FileError::WrongMode { .. })));
     set_mode(&path, 0o600);
     fs::hard_link(&path, dir.path().join("other")).unwrap();
-    assert!(matches!(
-        append_open(&path),
-        Err(FileError::HardLinked { .. })
-    ));
+    assert!(matches!(append_open(&path), Err(FileError::HardLinked { .. })));
     let link = dir.path().join("link");
     symlink(dir.path().join("elsewhere"), &link).unwrap();
     assert!(matches!(append_open(&link), Err(FileError::Symlink { .. })));
@@ -299,16 +236,10 @@ fn a_private_folder_is_made_once_and_accepted_again() {
     ensure_private_dir(&path).unwrap();
     for open in [0o770, 0o702, 0o1777] {
         set_mode(&path, open);
-        assert!(matches!(
-            ensure_private_dir(&path),
-            Err(FileError::WrongMode { .. })
-        ));
+        assert!(matches!(ensure_private_dir(&path), Err(FileError::WrongMode { .. })));
     }
     let missing = dir.path().join("none/state");
-    assert!(matches!(
-        ensure_private_dir(&missing),
-        Err(FileError::NotFound { .. })
-    ));
+    assert!(matches!(ensure_private_dir(&missing), Err(FileError::NotFound { .. })));
 }
 
 #[test]
@@ -318,35 +249,17 @@ fn a_private_folder_that_is_a_link_or_a_file_or_foreign_is_refused() {
     ensure_private_dir(&real).unwrap();
     let link = dir.path().join("link");
     symlink(&real, &link).unwrap();
-    assert!(matches!(
-        ensure_private_dir(&link),
-        Err(FileError::Symlink { .. })
-    ));
-    assert!(matches!(
-        check_dir(&link, Owner::Me, 0o755),
-        Err(FileError::Symlink { .. })
-    ));
+    assert!(matches!(ensure_private_dir(&link), Err(FileError::Symlink { .. })));
+    assert!(matches!(check_dir(&link, Owner::Me, 0o755), Err(FileError::Symlink { .. })));
     // A slash at the end must not make the link be followed.
     let slashed = PathBuf::from(format!("{}/", link.display()));
-    assert!(matches!(
-        check_dir(&slashed, Owner::Me, 0o755),
-        Err(FileError::Symlink { .. })
-    ));
+    assert!(matches!(check_dir(&slashed, Owner::Me, 0o755), Err(FileError::Symlink { .. })));
     let plain = file(&dir, "plain", b"", 0o600);
-    assert!(matches!(
-        ensure_private_dir(&plain),
-        Err(FileError::NotADirectory { .. })
-    ));
-    assert!(matches!(
-        check_dir(&real, Owner::Uid(my_uid() + 1), 0o755),
-        Err(FileError::WrongOwner { .. })
-    ));
+    assert!(matches!(ensure_private_dir(&plain), Err(FileError::NotADirectory { .. })));
+    assert!(matches!(check_dir(&real, Owner::Uid(my_uid() + 1), 0o755), Err(FileError::WrongOwner { .. })));
     if my_uid() == 0 {
         std::os::unix::fs::chown(&real, Some(NOBODY), None).unwrap();
-        assert!(matches!(
-            ensure_private_dir(&real),
-            Err(FileError::WrongOwner { found: NOBODY, .. })
-        ));
+        assert!(matches!(ensure_private_dir(&real), Err(FileError::WrongOwner { found: NOBODY, .. })));
         check_dir(&real, Owner::RootOrMe, 0o755).unwrap_err();
     }
 }
@@ -358,11 +271,6 @@ fn check_dir_allows_no_permission_beyond_the_most() {
     check_dir(dir.path(), Owner::Me, 0o755).unwrap();
     check_dir(dir.path(), Owner::Me, 0o750).unwrap();
     let error = check_dir(dir.path(), Owner::Me, 0o700).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("has mode 0750, want 0700: chmod 700"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("has mode 0750, want 0700: chmod 700"), "{error}");
     check_dir(Path::new("/"), Owner::Uid(0), 0o755).unwrap();
 }

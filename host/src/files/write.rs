@@ -79,16 +79,8 @@ fn rename_new(folder: &File, temp: &OsStr, name: &OsStr) -> nix::Result<()> {
     unlinkat(folder, temp, UnlinkatFlags::NoRemoveDir)
 }
 
-fn write_temporary(
-    folder: &File,
-    name: &OsStr,
-    path: &Path,
-    bytes: &[u8],
-) -> Result<OsString, FileError> {
-    let random = random_bytes::<6>().map_err(|source| FileError::NoRandom {
-        path: path.into(),
-        source,
-    })?;
+fn write_temporary(folder: &File, name: &OsStr, path: &Path, bytes: &[u8]) -> Result<OsString, FileError> {
+    let random = random_bytes::<6>().map_err(|source| FileError::NoRandom { path: path.into(), source })?;
     let mut temp = OsString::from(".");
     temp.push(name);
     temp.push(format!(".{}", hex(&random)));
@@ -103,17 +95,11 @@ fn write_temporary(
 
 fn fill(mut file: &File, path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     make_private(file, path)?;
-    file.write_all(bytes)
-        .map_err(|source| FileError::io(path, "write", source))?;
+    file.write_all(bytes).map_err(|source| FileError::io(path, "write", source))?;
     sync(file, path)
 }
 
-fn finish(
-    folder: &File,
-    temp: &OsStr,
-    path: &Path,
-    moved: nix::Result<()>,
-) -> Result<(), FileError> {
+fn finish(folder: &File, temp: &OsStr, path: &Path, moved: nix::Result<()>) -> Result<(), FileError> {
     if let Err(errno) = moved {
         remove(folder, temp);
         // A folder has the name.
@@ -131,8 +117,7 @@ fn make_private(file: &File, path: &Path) -> Result<(), FileError> {
 }
 
 fn sync(file: &File, path: &Path) -> Result<(), FileError> {
-    file.sync_all()
-        .map_err(|source| FileError::io(path, "sync", source))
+    file.sync_all().map_err(|source| FileError::io(path, "sync", source))
 }
 
 // The error that brought us here is the one worth telling.

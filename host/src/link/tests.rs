@@ -30,10 +30,7 @@ fn framed_bytes(payload: &[u8]) -> Vec<u8> {
 
 async fn assert_dead(link: &mut Link<Word, Word>) {
     assert!(matches!(link.recv(LATE).await, Err(LinkError::Closed)));
-    assert!(matches!(
-        link.send(&Word::Number(1), LATE).await,
-        Err(LinkError::Closed)
-    ));
+    assert!(matches!(link.send(&Word::Number(1), LATE).await, Err(LinkError::Closed)));
     assert!(matches!(link.closed().await, Err(LinkError::Closed)));
 }
 
@@ -46,10 +43,7 @@ async fn messages_make_the_round_trip_in_order_and_then_end_cleanly() {
     two.send(&Word::Number(8), LATE).await.unwrap();
     assert_eq!(one.recv(LATE).await.unwrap(), Some(Word::Number(8)));
     drop(one);
-    assert_eq!(
-        two.recv(LATE).await.unwrap(),
-        Some(Word::Text("hello".into()))
-    );
+    assert_eq!(two.recv(LATE).await.unwrap(), Some(Word::Text("hello".into())));
     assert_eq!(two.recv(LATE).await.unwrap(), None);
     assert_eq!(two.recv(LATE).await.unwrap(), None);
 }
@@ -63,10 +57,7 @@ async fn the_largest_message_passes_and_a_larger_one_never_leaves() {
     sent.unwrap();
     assert_eq!(heard.unwrap(), Some(large));
     let larger = Word::Text("x".repeat(MAX_FRAME));
-    assert!(matches!(
-        one.send(&larger, LATE).await,
-        Err(LinkError::TooLarge)
-    ));
+    assert!(matches!(one.send(&larger, LATE).await, Err(LinkError::TooLarge)));
     assert_dead(&mut one).await;
     drop(one);
     assert_eq!(two.recv(LATE).await.unwrap(), None);
@@ -78,10 +69,7 @@ async fn malformed_and_trailing_bytes_are_refused_and_kill_the_link() {
         let (mut link, mut raw) = raw_pair();
         raw.write_all(&framed_bytes(payload)).await.unwrap();
         let heard = link.recv(LATE).await;
-        assert!(
-            matches!(heard, Err(LinkError::Malformed(_))),
-            "{payload:?}: {heard:?}"
-        );
+        assert!(matches!(heard, Err(LinkError::Malformed(_))), "{payload:?}: {heard:?}");
         assert_dead(&mut link).await;
     }
 }
@@ -132,10 +120,7 @@ async fn an_end_inside_a_frame_is_an_error_wherever_it_falls() {
         raw.write_all(&whole[..cut]).await.unwrap();
         drop(raw);
         let heard = link.recv(LATE).await;
-        assert!(
-            matches!(heard, Err(LinkError::Closed)),
-            "cut at {cut}: {heard:?}"
-        );
+        assert!(matches!(heard, Err(LinkError::Closed)), "cut at {cut}: {heard:?}");
         assert_dead(&mut link).await;
     }
 }
@@ -146,15 +131,10 @@ async fn a_dropped_recv_loses_nothing() {
     let whole = framed_bytes(&[1, 3, b'a', b'b', b'c']);
     for byte in &whole[..whole.len() - 1] {
         raw.write_all(&[*byte]).await.unwrap();
-        timeout(Duration::from_millis(5), link.recv(LATE))
-            .await
-            .unwrap_err();
+        timeout(Duration::from_millis(5), link.recv(LATE)).await.unwrap_err();
     }
     raw.write_all(&whole[whole.len() - 1..]).await.unwrap();
-    assert_eq!(
-        link.recv(LATE).await.unwrap(),
-        Some(Word::Text("abc".into()))
-    );
+    assert_eq!(link.recv(LATE).await.unwrap(), Some(Word::Text("abc".into())));
 }
 
 #[tokio::test]
@@ -167,10 +147,7 @@ async fn a_dropped_send_kills_the_link() {
         whole += 1;
         assert!(whole < 1000, "nothing ever filled up");
     }
-    assert!(matches!(
-        link.send(&Word::Number(1), LATE).await,
-        Err(LinkError::Closed)
-    ));
+    assert!(matches!(link.send(&Word::Number(1), LATE).await, Err(LinkError::Closed)));
     drop(raw);
 }
 
@@ -214,22 +191,14 @@ async fn the_halves_work_side_by_side_and_hear_the_hang_up() {
     assert_eq!(one.recv(LATE).await.unwrap(), Some(Word::Number(3)));
     drop(one);
     assert_eq!(waits.await.unwrap().unwrap(), None);
-    assert!(matches!(
-        say.send(&Word::Number(4), LATE).await,
-        Err(LinkError::Closed)
-    ));
+    assert!(matches!(say.send(&Word::Number(4), LATE).await, Err(LinkError::Closed)));
 }
 
 #[tokio::test]
 async fn debug_shows_no_content() {
     let (mut link, mut raw) = raw_pair();
-    raw.write_all(&[0, 0, 0, 20, b'h', b'u', b'n', b't', b'e', b'r', b'2'])
-        .await
-        .unwrap();
+    raw.write_all(&[0, 0, 0, 20, b'h', b'u', b'n', b't', b'e', b'r', b'2']).await.unwrap();
     timeout(SOON, link.recv(LATE)).await.unwrap_err();
     let shown = format!("{link:?}");
-    assert!(
-        shown.contains("pending: 11") && !shown.contains("hunter2"),
-        "{shown}"
-    );
+    assert!(shown.contains("pending: 11") && !shown.contains("hunter2"), "{shown}");
 }

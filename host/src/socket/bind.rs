@@ -37,8 +37,7 @@ pub fn bind(path: &Path, mode: u32, group: Option<u32>) -> Result<UnixListener, 
     }
     let failed = |doing| move |source: io::Error| SocketError::io(path, doing, source);
     // Turning the listener into tokio's outside a runtime would panic.
-    tokio::runtime::Handle::try_current()
-        .map_err(|error| failed("serve")(io::Error::other(error)))?;
+    tokio::runtime::Handle::try_current().map_err(|error| failed("serve")(io::Error::other(error)))?;
     check_folder(path)?;
     check_length(path)?;
     let stale = look(path)?;
@@ -66,11 +65,7 @@ fn check_length(path: &Path) -> Result<(), SocketError> {
     let born = own_folder(path).as_os_str().len() + "/.123456/s".len();
     let found = path.as_os_str().as_bytes().len().max(born);
     if found > LONGEST {
-        return Err(SocketError::PathTooLong {
-            path: path.into(),
-            found,
-            most: LONGEST,
-        });
+        return Err(SocketError::PathTooLong { path: path.into(), found, most: LONGEST });
     }
     Ok(())
 }
@@ -86,10 +81,7 @@ fn look(path: &Path) -> Result<bool, SocketError> {
         return Err(SocketError::NotASocket { path: path.into() });
     }
     if meta.uid() != my_uid() {
-        return Err(SocketError::NotMine {
-            path: path.into(),
-            found: meta.uid(),
-        });
+        return Err(SocketError::NotMine { path: path.into(), found: meta.uid() });
     }
     if answers(path).map_err(|source| SocketError::io(path, "try", source))? {
         return Err(SocketError::AlreadyRunning { path: path.into() });
@@ -99,12 +91,7 @@ fn look(path: &Path) -> Result<bool, SocketError> {
 
 // Whether a process listens there. Never waits: a full queue counts as an answer.
 fn answers(path: &Path) -> io::Result<bool> {
-    let probe = socket(
-        AddressFamily::Unix,
-        SockType::Stream,
-        SockFlag::empty(),
-        None,
-    )?;
+    let probe = socket(AddressFamily::Unix, SockType::Stream, SockFlag::empty(), None)?;
     fcntl(&probe, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
     fcntl(&probe, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
     match connect(probe.as_raw_fd(), &UnixAddr::new(path)?) {

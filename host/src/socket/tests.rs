@@ -20,9 +20,7 @@ fn set_mode(path: &Path, mode: u32) {
 
 fn names(dir: &TempDir) -> Vec<String> {
     let entries = fs::read_dir(dir.path()).unwrap();
-    entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect()
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 #[tokio::test]
@@ -35,8 +33,7 @@ async fn a_bound_socket_has_its_mode_and_group_and_serves_both_peers_their_uids(
         assert!(meta.file_type().is_socket());
         assert_eq!((meta.mode() & 0o7777, meta.gid()), (mode, group));
         assert_eq!(names(&dir), ["test.sock"]);
-        let (client, accepted) =
-            tokio::join!(connect(&path, Some(my_uid()), LATE), listener.accept());
+        let (client, accepted) = tokio::join!(connect(&path, Some(my_uid()), LATE), listener.accept());
         assert_eq!(peer_uid(&client.unwrap()).unwrap(), my_uid());
         assert_eq!(peer_uid(&accepted.unwrap().0).unwrap(), my_uid());
     }
@@ -60,10 +57,7 @@ async fn a_foreign_group_is_set_when_root_asks() {
 async fn an_odd_mode_is_refused() {
     let (dir, path) = place();
     for mode in [0o666, 0o777, 0o644, 0o000] {
-        assert!(matches!(
-            bind(&path, mode, None),
-            Err(SocketError::BadMode { .. })
-        ));
+        assert!(matches!(bind(&path, mode, None), Err(SocketError::BadMode { .. })));
     }
     assert!(names(&dir).is_empty());
 }
@@ -74,10 +68,7 @@ async fn a_folder_that_others_can_write_is_refused() {
     for open in [0o770, 0o707, 0o1777] {
         set_mode(dir.path(), open);
         let error = bind(&path, 0o600, None).unwrap_err();
-        assert!(
-            matches!(error, SocketError::Folder(FileError::WrongMode { .. })),
-            "{error}"
-        );
+        assert!(matches!(error, SocketError::Folder(FileError::WrongMode { .. })), "{error}");
     }
     set_mode(dir.path(), 0o755);
     bind(&path, 0o600, None).unwrap();
@@ -91,25 +82,13 @@ async fn a_folder_behind_a_link_or_of_another_user_or_missing_is_refused() {
     set_mode(&real, 0o700);
     symlink(&real, dir.path().join("link")).unwrap();
     let error = bind(&dir.path().join("link/s.sock"), 0o600, None).unwrap_err();
-    assert!(
-        matches!(error, SocketError::Folder(FileError::Symlink { .. })),
-        "{error}"
-    );
+    assert!(matches!(error, SocketError::Folder(FileError::Symlink { .. })), "{error}");
     let error = bind(&dir.path().join("none/s.sock"), 0o600, None).unwrap_err();
-    assert!(
-        matches!(error, SocketError::Folder(FileError::NotFound { .. })),
-        "{error}"
-    );
+    assert!(matches!(error, SocketError::Folder(FileError::NotFound { .. })), "{error}");
     if my_uid() == 0 {
         std::os::unix::fs::chown(&real, Some(NOBODY), None).unwrap();
         let error = bind(&real.join("s.sock"), 0o600, None).unwrap_err();
-        assert!(
-            matches!(
-                error,
-                SocketError::Folder(FileError::WrongOwner { found: NOBODY, .. })
-            ),
-            "{error}"
-        );
+        assert!(matches!(error, SocketError::Folder(FileError::WrongOwner { found: NOBODY, .. })), "{error}");
     }
 }
 
@@ -119,10 +98,7 @@ async fn a_live_socket_is_left_alone_and_a_stale_one_is_replaced() {
     let first = bind(&path, 0o600, None).unwrap();
     let inode = fs::symlink_metadata(&path).unwrap().ino();
     let error = bind(&path, 0o600, None).unwrap_err();
-    assert!(
-        matches!(error, SocketError::AlreadyRunning { .. }),
-        "{error}"
-    );
+    assert!(matches!(error, SocketError::AlreadyRunning { .. }), "{error}");
     assert_eq!(fs::symlink_metadata(&path).unwrap().ino(), inode);
     drop(first);
     let second = bind(&path, 0o600, None).unwrap();
@@ -140,13 +116,8 @@ async fn a_live_socket_with_a_full_queue_still_counts_as_live() {
         held.push(stream);
         assert!(held.len() < 10_000, "the queue never filled");
     }
-    assert!(matches!(
-        bind(&path, 0o600, None),
-        Err(SocketError::AlreadyRunning { .. })
-    ));
-    let error = connect(&path, None, Duration::from_millis(100))
-        .await
-        .unwrap_err();
+    assert!(matches!(bind(&path, 0o600, None), Err(SocketError::AlreadyRunning { .. })));
+    let error = connect(&path, None, Duration::from_millis(100)).await.unwrap_err();
     assert!(matches!(error, SocketError::Timeout { .. }), "{error}");
 }
 
@@ -168,10 +139,7 @@ async fn of_two_starters_over_a_stale_socket_exactly_one_gets_the_name() {
         });
         let (winner, loser) = if one.is_ok() { (one, two) } else { (two, one) };
         let error = loser.unwrap_err();
-        assert!(
-            matches!(error, SocketError::AlreadyRunning { .. }),
-            "round {round}: {error}"
-        );
+        assert!(matches!(error, SocketError::AlreadyRunning { .. }), "round {round}: {error}");
         let winner = winner.unwrap();
         let (client, accepted) = tokio::join!(connect(&path, None, LATE), winner.accept());
         client.unwrap();
@@ -184,25 +152,16 @@ async fn of_two_starters_over_a_stale_socket_exactly_one_gets_the_name() {
 async fn what_is_not_my_socket_is_left_alone() {
     let (dir, path) = place();
     fs::write(&path, b"precious").unwrap();
-    assert!(matches!(
-        bind(&path, 0o600, None),
-        Err(SocketError::NotASocket { .. })
-    ));
+    assert!(matches!(bind(&path, 0o600, None), Err(SocketError::NotASocket { .. })));
     assert_eq!(fs::read(&path).unwrap(), b"precious");
     let link = dir.path().join("link.sock");
     symlink(&path, &link).unwrap();
-    assert!(matches!(
-        bind(&link, 0o600, None),
-        Err(SocketError::NotASocket { .. })
-    ));
+    assert!(matches!(bind(&link, 0o600, None), Err(SocketError::NotASocket { .. })));
     if my_uid() == 0 {
         let foreign = dir.path().join("foreign.sock");
         drop(bind(&foreign, 0o600, None).unwrap());
         std::os::unix::fs::chown(&foreign, Some(NOBODY), None).unwrap();
-        assert!(matches!(
-            bind(&foreign, 0o600, None),
-            Err(SocketError::NotMine { found: NOBODY, .. })
-        ));
+        assert!(matches!(bind(&foreign, 0o600, None), Err(SocketError::NotMine { found: NOBODY, .. })));
     }
 }
 
@@ -219,10 +178,7 @@ async fn a_path_that_is_too_long_is_refused_with_the_limit() {
 #[test]
 fn a_bind_outside_a_runtime_is_an_error_and_no_panic() {
     let (dir, path) = place();
-    assert!(matches!(
-        bind(&path, 0o600, None),
-        Err(SocketError::Io { .. })
-    ));
+    assert!(matches!(bind(&path, 0o600, None), Err(SocketError::Io { .. })));
     assert!(names(&dir).is_empty());
 }
 
@@ -231,10 +187,7 @@ async fn a_server_of_another_uid_gets_no_byte() {
     let (_dir, path) = place();
     let listener = bind(&path, 0o600, None).unwrap();
     let error = connect(&path, Some(my_uid() + 1), LATE).await.unwrap_err();
-    assert!(
-        matches!(error, SocketError::WrongPeer { found, .. } if found == my_uid()),
-        "{error}"
-    );
+    assert!(matches!(error, SocketError::WrongPeer { found, .. } if found == my_uid()), "{error}");
     let (mut stream, _) = listener.accept().await.unwrap();
     let mut heard = Vec::new();
     stream.read_to_end(&mut heard).await.unwrap();
@@ -244,15 +197,9 @@ async fn a_server_of_another_uid_gets_no_byte() {
 #[tokio::test]
 async fn nobody_there_is_told_apart() {
     let (_dir, path) = place();
-    assert!(matches!(
-        connect(&path, None, LATE).await,
-        Err(SocketError::NoServer { .. })
-    ));
+    assert!(matches!(connect(&path, None, LATE).await, Err(SocketError::NoServer { .. })));
     drop(bind(&path, 0o600, None).unwrap());
-    assert!(matches!(
-        connect(&path, None, LATE).await,
-        Err(SocketError::NoServer { .. })
-    ));
+    assert!(matches!(connect(&path, None, LATE).await, Err(SocketError::NoServer { .. })));
 }
 
 #[test]
@@ -262,10 +209,6 @@ fn users_and_groups_are_found_by_name() {
     assert_eq!(uid_of_user("no-such-user-here"), None);
     assert_eq!(user_of_uid(4_000_000_001), None);
     assert_eq!(gid_of_group("no-such-group-here"), None);
-    let root_group = if cfg!(target_os = "macos") {
-        "wheel"
-    } else {
-        "root"
-    };
+    let root_group = if cfg!(target_os = "macos") { "wheel" } else { "root" };
     assert_eq!(gid_of_group(root_group), Some(0));
 }
