@@ -1,6 +1,7 @@
 //! The store's rulings, on real files with a clock that the test moves.
 
 mod audit;
+mod expiry;
 mod keep;
 mod life;
 mod races;

@@ -33,11 +33,22 @@ impl ChannelWord<'_> {
     }
 }
 
-/// The change in one line, naming the room and, when the call names one, its channel. Both are raw names.
+/// What a heading may name beside the room. All are raw names.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Named<'a> {
+    /// The channel that the call names.
+    pub channel: Option<ChannelWord<'a>>,
+    /// The stream's destination.
+    pub destination: Option<&'a str>,
+    /// The event's title.
+    pub event: Option<&'a str>,
+}
+
+/// The change in one line, naming the room and whatever else is known of the call's place.
 #[must_use]
-pub fn heading(tool: Tool, action: Option<RecordingAction>, room: &str, channel: Option<ChannelWord<'_>>) -> Worded {
+pub fn heading(tool: Tool, action: Option<RecordingAction>, room: &str, named: Named<'_>) -> Worded {
     let room = name(room);
-    let (en, es) = match channel.map(ChannelWord::text) {
+    let (en, es) = match named.channel.map(ChannelWord::text) {
         Some(channel) => (format!("in {room}, channel {channel}"), format!("en {room}, canal {channel}")),
         None => (format!("in {room}"), format!("en {room}")),
     };
@@ -49,7 +60,27 @@ pub fn heading(tool: Tool, action: Option<RecordingAction>, room: &str, channel:
             Worded::new(format!("Stop recording {en}"), format!("Detener la grabación {es}"))
         }
         (Tool::Reboot, _) => Worded::new(format!("Restart the unit {en}"), format!("Reiniciar la unidad {es}")),
-        (Tool::ConfirmEvent | Tool::FirmwareUpdate | Tool::Recording | Tool::StartStream | Tool::StopStream, _) => {
+        (Tool::FirmwareUpdate, _) => Worded::new(
+            format!("Update the firmware of the unit {en}"),
+            format!("Actualizar el firmware de la unidad {es}"),
+        ),
+        (Tool::StartStream | Tool::StopStream, _) => {
+            let start = tool == Tool::StartStream;
+            let to = named.destination.map(|raw| format!("\"{}\"", name(raw)));
+            let (to_en, to_es) = to.map_or_else(Default::default, |to| (format!(", to {to}"), format!(", hacia {to}")));
+            Worded::new(
+                format!("{} streaming {en}{to_en}", if start { "Start" } else { "Stop" }),
+                format!("{} la transmisión {es}{to_es}", if start { "Iniciar" } else { "Detener" }),
+            )
+        }
+        (Tool::ConfirmEvent, _) => match named.event.map(name) {
+            Some(title) => Worded::new(
+                format!("Confirm the event \"{title}\" {en}"),
+                format!("Confirmar el evento \"{title}\" {es}"),
+            ),
+            None => Worded::new(format!("Confirm an event {en}"), format!("Confirmar un evento {es}")),
+        },
+        (Tool::Recording, None) => {
             let tool = tool.as_str();
             Worded::new(
                 format!("A change without plain words ({tool}) {en}"),
@@ -59,14 +90,18 @@ pub fn heading(tool: Tool, action: Option<RecordingAction>, room: &str, channel:
     }
 }
 
-/// Effect and undo of a change, or `None` for one that has no words yet and can therefore only be denied.
+/// Effect and undo of a change, or `None` for one that has no words and can therefore only be denied.
 #[must_use]
 pub fn plain_words(tool: Tool, action: Option<RecordingAction>) -> Option<PlainWords> {
     match (tool, action) {
         (Tool::Recording, Some(RecordingAction::Start)) => Some(start_recording()),
         (Tool::Recording, Some(RecordingAction::Stop)) => Some(stop_recording()),
         (Tool::Reboot, _) => Some(reboot()),
-        (Tool::ConfirmEvent | Tool::FirmwareUpdate | Tool::Recording | Tool::StartStream | Tool::StopStream, _) => None,
+        (Tool::StartStream, _) => Some(start_stream()),
+        (Tool::StopStream, _) => Some(stop_stream()),
+        (Tool::ConfirmEvent, _) => Some(confirm_event()),
+        (Tool::FirmwareUpdate, _) => Some(firmware_update()),
+        (Tool::Recording, None) => None,
     }
 }
 
@@ -109,6 +144,64 @@ fn reboot() -> PlainWords {
             "A restart can't be called back. The unit comes back by itself; look whether recordings and streams have \
              to be started again.",
             "Un reinicio no se puede revertir. La unidad vuelve sola; revise si hay que iniciar de nuevo grabaciones y \
+             transmisiones.",
+        ),
+    }
+}
+
+fn start_stream() -> PlainWords {
+    PlainWords {
+        effect: Worded::new(
+            "The channel starts streaming to the destination. Whoever watches there sees and hears the room at once.",
+            "El canal empieza a transmitir al destino. Quien mire allí ve y oye la sala de inmediato.",
+        ),
+        undo: Worded::new(
+            "Stop the stream. What was seen until then can't be taken back.",
+            "Detener la transmisión. Lo que se vio hasta entonces no se puede retirar.",
+        ),
+    }
+}
+
+fn stop_stream() -> PlainWords {
+    PlainWords {
+        effect: Worded::new(
+            "The stream to this destination ends for everybody who watches it.",
+            "La transmisión a este destino termina para todos los que la ven.",
+        ),
+        undo: Worded::new(
+            "Start the stream again. Viewers missed what happened in between; the gap stays.",
+            "Iniciar de nuevo la transmisión. Los espectadores pierden lo ocurrido entretanto; el hueco queda.",
+        ),
+    }
+}
+
+fn confirm_event() -> PlainWords {
+    PlainWords {
+        effect: Worded::new(
+            "The event is confirmed on the unit. The unit may then start recording or streaming by itself at the event's \
+             start.",
+            "El evento queda confirmado en la unidad. La unidad puede entonces empezar sola a grabar o transmitir al \
+             inicio del evento.",
+        ),
+        undo: Worded::new(
+            "It can't be undone from here. Change the event where it was scheduled.",
+            "No se puede deshacer desde aquí. Cambie el evento donde se programó.",
+        ),
+    }
+}
+
+fn firmware_update() -> PlainWords {
+    PlainWords {
+        effect: Worded::new(
+            "The unit installs new firmware and restarts. It is offline for several minutes, and every recording and \
+             stream on it stops.",
+            "La unidad instala un firmware nuevo y se reinicia. Queda sin conexión varios minutos, y toda grabación y \
+             transmisión en ella se detiene.",
+        ),
+        undo: Worded::new(
+            "It can't be undone: the old firmware is not kept. Look whether recordings and streams have to be started \
+             again.",
+            "No se puede deshacer: el firmware anterior no se conserva. Revise si hay que iniciar de nuevo grabaciones y \
              transmisiones.",
         ),
     }

@@ -7,7 +7,7 @@ mod refusal;
 mod room;
 mod state;
 
-pub use change::{ChannelWord, DenyOnly, PlainWords, deny_only, heading, plain_words};
+pub use change::{ChannelWord, DenyOnly, Named, PlainWords, deny_only, heading, plain_words};
 pub use refusal::refusal;
 pub use room::{
     event_line, no_event, not_known, online, publisher_word, recorder_word, recording_of, streaming_of, yes_no,

@@ -185,8 +185,8 @@ const NO_PIN: Pair = (
     "Aún no tiene PIN. Cree uno con fleetwatchctl pin set.",
 );
 const NO_SIGN_IN: Pair = (
-    "There is no sign-in for writing. Sign in to the sandbox team.",
-    "No hay cuenta para escribir. Inicie sesión en el equipo de pruebas.",
+    "There is no sign-in for writing. Put the sandbox team's token into its file.",
+    "No hay cuenta para escribir. Ponga el token del equipo de pruebas en su archivo.",
 );
 const NUMBER_NOT_INTEGER: Pair =
     ("A number is not a whole number. Use whole numbers only.", "Un número no es entero. Use solo números enteros.");
@@ -203,8 +203,8 @@ const PAUSED_AFTER_DENIALS: Pair = (
     "Este mismo cambio se denegó tres veces en una hora, así que está en pausa una hora. Consulte antes de volver a proponerlo.",
 );
 const PIN_LOCKED: Pair = (
-    "There were too many wrong PINs. Set a new PIN with fleetwatchctl pin set.",
-    "Hubo demasiados PIN incorrectos. Cree un PIN nuevo con fleetwatchctl pin set.",
+    "There were too many wrong PINs. Wait a quarter of an hour, then try again.",
+    "Hubo demasiados PIN incorrectos. Espere un cuarto de hora e inténtelo de nuevo.",
 );
 const POLICY_CHANGED: Pair = (
     "The rules changed since the proposal. Propose the change again.",
@@ -241,8 +241,8 @@ const RUN_BUSY: Pair = (
     "Se está ejecutando otro cambio aprobado, o Fleetwatch se está deteniendo. Vuelva a mirar la tarjeta en un momento.",
 );
 const SIGN_IN_DEAD: Pair = (
-    "The sign-in for writing is no longer accepted. Sign in to the sandbox team again.",
-    "La cuenta para escribir ya no se acepta. Inicie sesión otra vez en el equipo de pruebas.",
+    "The sign-in for writing is no longer accepted. Put a new token into its file.",
+    "La cuenta para escribir ya no se acepta. Ponga un token nuevo en su archivo.",
 );
 const STALE: Pair = (
     "Too much time passed since the first read, so nothing was sent. Try again.",

@@ -68,19 +68,32 @@ fn every_state_origin_and_slot_has_words() {
 }
 
 #[test]
-fn three_changes_have_words_and_three_can_only_be_denied() {
+fn every_change_has_words_and_what_is_none_can_only_be_denied() {
     let (start, stop) = (Some(RecordingAction::Start), Some(RecordingAction::Stop));
-    for (tool, action) in [(Tool::Recording, start), (Tool::Recording, stop), (Tool::Reboot, None)] {
+    let mut seen = std::collections::BTreeSet::new();
+    for (tool, action) in [
+        (Tool::Recording, start),
+        (Tool::Recording, stop),
+        (Tool::Reboot, None),
+        (Tool::StartStream, None),
+        (Tool::StopStream, None),
+        (Tool::ConfirmEvent, None),
+        (Tool::FirmwareUpdate, None),
+    ] {
         let words = plain_words(tool, action).unwrap();
         check_sentence(&words.effect);
         check_sentence(&words.undo);
-        check(&heading(tool, action, "Hall A", None));
+        let heading = heading(tool, action, "Hall A", Named::default());
+        check(&heading);
+        assert!(heading.en.contains("Hall A") && heading.es.contains("Hall A"), "{heading:?}");
+        assert!(!heading.en.contains(tool.as_str()), "{heading:?}");
+        for words in [heading, words.effect, words.undo] {
+            assert!(seen.insert(words.en.clone()), "{}", words.en);
+        }
     }
-    for tool in [Tool::StartStream, Tool::StopStream, Tool::ConfirmEvent, Tool::FirmwareUpdate] {
-        assert_eq!(plain_words(tool, None), None);
-        assert!(heading(tool, None, "Hall A", None).en.contains(tool.as_str()));
-    }
+    // A recording that is neither started nor stopped does not pass the schema; if it did, it has no words.
     assert_eq!(plain_words(Tool::Recording, None), None);
+    assert!(heading(Tool::Recording, None, "Hall A", Named::default()).en.contains("batch_recording"));
     assert_eq!(
         deny_only(&DenyOnly::NoPlainWords).en,
         "Fleetwatch has no plain words for this change yet, so it can only be denied."
@@ -94,13 +107,71 @@ fn three_changes_have_words_and_three_can_only_be_denied() {
 }
 
 #[test]
-fn a_heading_names_room_and_channel_and_makes_them_safe() {
-    let words = heading(Tool::Recording, Some(RecordingAction::Start), "Hall A", Some(ChannelWord::Named("Program")));
-    assert_eq!(words.en, "Start recording in Hall A, channel \"Program\"");
-    assert_eq!(words.es, "Iniciar la grabación en Hall A, canal \"Program\"");
-    let hostile = heading(Tool::Reboot, None, &"x\u{200b}\n".repeat(200), None);
-    assert!(hostile.en.contains("\\u{200b}\\u{a}") && !hostile.en.contains('\n'));
-    assert!(hostile.en.chars().count() < 160);
+fn the_words_say_what_cannot_be_called_back() {
+    for (tool, effect, undo) in [
+        (Tool::StartStream, "sees and hears the room", "Stop the stream"),
+        (Tool::StopStream, "ends for everybody", "the gap stays"),
+        (Tool::ConfirmEvent, "may then start", "can't be undone from here"),
+        (Tool::FirmwareUpdate, "offline for several minutes", "the old firmware is not kept"),
+        (Tool::Reboot, "offline for a couple of minutes", "can't be called back"),
+    ] {
+        let words = plain_words(tool, None).unwrap();
+        assert!(words.effect.en.contains(effect) && words.undo.en.contains(undo), "{words:?}");
+    }
+}
+
+#[test]
+fn a_heading_names_room_channel_destination_and_event_and_makes_them_safe() {
+    let named =
+        Named { channel: Some(ChannelWord::Named("Program")), destination: Some("Town feed"), event: Some("Seminar") };
+    let (start, stop) = (Some(RecordingAction::Start), Some(RecordingAction::Stop));
+    for (tool, action, en, es) in [
+        (
+            Tool::Recording,
+            start,
+            "Start recording in Hall A, channel \"Program\"",
+            "Iniciar la grabación en Hall A, canal \"Program\"",
+        ),
+        (
+            Tool::Recording,
+            stop,
+            "Stop recording in Hall A, channel \"Program\"",
+            "Detener la grabación en Hall A, canal \"Program\"",
+        ),
+        (
+            Tool::StartStream,
+            None,
+            "Start streaming in Hall A, channel \"Program\", to \"Town feed\"",
+            "Iniciar la transmisión en Hall A, canal \"Program\", hacia \"Town feed\"",
+        ),
+        (
+            Tool::StopStream,
+            None,
+            "Stop streaming in Hall A, channel \"Program\", to \"Town feed\"",
+            "Detener la transmisión en Hall A, canal \"Program\", hacia \"Town feed\"",
+        ),
+    ] {
+        assert_eq!(heading(tool, action, "Hall A", named), Worded::new(en, es));
+    }
+    let named = Named { channel: None, ..named };
+    for (tool, en, es) in [
+        (Tool::ConfirmEvent, "Confirm the event \"Seminar\" in Hall A", "Confirmar el evento \"Seminar\" en Hall A"),
+        (
+            Tool::FirmwareUpdate,
+            "Update the firmware of the unit in Hall A",
+            "Actualizar el firmware de la unidad en Hall A",
+        ),
+        (Tool::Reboot, "Restart the unit in Hall A", "Reiniciar la unidad en Hall A"),
+    ] {
+        assert_eq!(heading(tool, None, "Hall A", named), Worded::new(en, es));
+    }
+    let raw = "x\u{200b}\n".repeat(200);
+    let hostile = Named { channel: Some(ChannelWord::Named(&raw)), destination: Some(&raw), event: Some(&raw) };
+    for tool in Tool::ALL {
+        let hostile = heading(tool, start, &raw, hostile);
+        assert!(hostile.en.contains("\\u{200b}\\u{a}") && !hostile.en.contains('\n'));
+        assert!(hostile.en.chars().count() < 420, "{}", hostile.en);
+    }
 }
 
 #[test]
