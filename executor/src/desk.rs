@@ -88,7 +88,10 @@ impl Desk {
     pub(crate) async fn page_code(&self, viewer: &Viewer) -> Result<SecretText, Refusal> {
         self.permitted(viewer)?;
         if !self.opens_by_code() {
-            return Err(Refusal::new(RefusalCode::NotPermitted, "one user runs everything: the page asks for secret and PIN"));
+            return Err(Refusal::new(
+                RefusalCode::NotPermitted,
+                "one user runs everything: the page asks for secret and PIN",
+            ));
         }
         self.note("page_code", viewer, None, json!({})).await?;
         self.app.codes.issue(&viewer.person)

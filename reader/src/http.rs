@@ -11,7 +11,7 @@ use crate::token::SignIn;
 use policy::call::Slot;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, StatusCode};
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ServerJsonRpcMessage};
 use rmcp::transport::common::client_side_sse::BoxedSseResponse;
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse, StreamableHttpResponseLimits,
@@ -27,6 +27,8 @@ const LARGEST: usize = 8 * 1024 * 1024;
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 const GOODBYE_LIMIT: Duration = Duration::from_secs(2);
 const IDLE_LIMIT: Duration = Duration::from_secs(30);
+/// Nobody waits longer; a request that is no longer waited for ends here.
+const REQUEST_LIMIT: Duration = Duration::from_secs(60);
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const JSON: &str = "application/json";
 const EVENT_STREAM: &str = "text/event-stream";
@@ -112,17 +114,23 @@ impl StrictHttp {
         if let Some(session) = session {
             request = request.header(SESSION, session);
         }
-        let response = request.json(message).send().await.map_err(sent)?;
-        check_status(response.status(), session.is_some())?;
+        let response = request.timeout(REQUEST_LIMIT).json(message).send().await.map_err(sent)?;
+        let checked = check_status(response.status(), session.is_some());
         let ClientJsonRpcMessage::Request(request) = message else {
-            return Ok(StreamableHttpPostResponse::Accepted);
+            return checked.map(|()| StreamableHttpPostResponse::Accepted);
         };
         let id = serde_json::to_value(&request.id).map_err(|_| fault(Why::NotProtocol))?;
-        let session = response.headers().get(SESSION).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let answer = read_answer(response, &id).await.map_err(StreamableHttpError::Client)?;
+        let given = response.headers().get(SESSION).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let greets = matches!(request.request, ClientRequest::InitializeRequest(_) | ClientRequest::DiscoverRequest(_));
+        let answer = if session.is_none() && !greets && explains(response.status()) {
+            explanation(response, &id).await?
+        } else {
+            checked?;
+            read_answer(response, &id).await.map_err(StreamableHttpError::Client)?
+        };
         let message = serde_json::from_value::<ServerJsonRpcMessage>(answer);
         let message = message.map_err(|_| fault(Why::NotProtocol))?;
-        Ok(StreamableHttpPostResponse::Json(message, session))
+        Ok(StreamableHttpPostResponse::Json(message, given))
     }
 }
 
@@ -144,8 +152,24 @@ fn check_status(status: StatusCode, in_session: bool) -> Answered<()> {
         StatusCode::FORBIDDEN => fault(Why::Forbidden),
         StatusCode::NOT_FOUND if in_session => StreamableHttpError::SessionExpired,
         other if other.is_redirection() => fault(Why::Redirected),
-        other => fault(Why::Status(other.as_u16())),
+        other => status_fault(other),
     })
+}
+
+fn status_fault(status: StatusCode) -> StreamableHttpError<HttpFault> {
+    fault(Why::Status(status.as_u16()))
+}
+
+// Without a session these two come with the protocol's own error to the call: it is the tool that is not there or the
+// arguments that are wrong, and asking again would not help.
+fn explains(status: StatusCode) -> bool {
+    matches!(status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND)
+}
+
+async fn explanation(response: Response, id: &Value) -> Answered<Value> {
+    let status = response.status();
+    let answer = read_answer(response, id).await.ok();
+    answer.filter(|answer| answer.get("error").is_some()).ok_or_else(|| status_fault(status))
 }
 
 // The answer to the request with this id, from a JSON body or from the first event that is it.

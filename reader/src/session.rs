@@ -1,5 +1,8 @@
 //! The one MCP session, and the only place that calls a tool. Every call takes a `ReadTool`, which only the guard
 //! of the tool policy makes; the session itself never leaves this file.
+//!
+//! Two greetings are spoken. `server/discover` is tried first (revision 2026-07-28: no session, every request says who
+//! asks); a server that answers anything else, or nothing soon, gets `initialize` at once. What worked is remembered.
 
 use crate::answer;
 use crate::endpoint::Endpoint;
@@ -12,8 +15,11 @@ use protocol::canonical::Canonical;
 use protocol::refusal::{Refusal, RefusalCode};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, Implementation, JsonObject,
+    ProtocolVersion,
 };
-use rmcp::service::{ClientInitializeError, RoleClient, RunningService, ServiceError, serve_client};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, RoleClient, RunningService, ServiceError, serve_client_with_lifecycle,
+};
 use rmcp::transport::common::client_side_sse::NeverRetry;
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClientTransport, StreamableHttpClientTransportConfig, StreamableHttpError,
@@ -30,6 +36,15 @@ use tokio::time::timeout;
 const CALL_LIMIT: Duration = Duration::from_secs(60);
 /// Longest wait for a new session.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(20);
+/// Longest wait for the answer to `server/discover`. A server that keeps silent is greeted the other way.
+const PROBE_LIMIT: Duration = Duration::from_secs(2);
+/// The versions of the older greeting, the one that is offered first.
+const HANDSHAKE_VERSIONS: [ProtocolVersion; 4] = [
+    ProtocolVersion::V_2025_11_25,
+    ProtocolVersion::V_2025_06_18,
+    ProtocolVersion::V_2025_03_26,
+    ProtocolVersion::V_2024_11_05,
+];
 /// How many calls may be on their way at once.
 const AT_ONCE: usize = 16;
 
@@ -75,6 +90,17 @@ pub struct ReadClient {
 struct Live {
     number: u64,
     service: Option<Arc<Service>>,
+    /// The greeting that worked last; unknown again when the next one has not.
+    greeting: Option<Greeting>,
+}
+
+/// How a server is greeted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Greeting {
+    /// `server/discover`; no session.
+    Discover,
+    /// `initialize`, then `notifications/initialized`; with a session if the server gives one.
+    Initialize,
 }
 
 impl ReadClient {
@@ -163,10 +189,13 @@ impl ReadClient {
         if let Some(service) = live.service.as_ref().filter(|service| !service.is_closed()) {
             return Ok((live.number, Arc::clone(service)));
         }
-        let opened = timeout(HANDSHAKE_LIMIT, open(&self.endpoint, self.http.clone())).await;
-        let service = Arc::new(opened.map_err(|_| Fault::Failed(Why::Timeout))??);
+        let known = live.greeting.take();
+        let opened = timeout(HANDSHAKE_LIMIT, open(&self.endpoint, &self.http, known)).await;
+        let (service, greeting) = opened.map_err(|_| Fault::Failed(Why::Timeout))??;
+        let service = Arc::new(service);
         live.number += 1;
         live.service = Some(Arc::clone(&service));
+        live.greeting = Some(greeting);
         Ok((live.number, service))
     }
 
@@ -185,16 +214,44 @@ impl fmt::Debug for ReadClient {
     }
 }
 
-async fn open(endpoint: &Endpoint, http: StrictHttp) -> Result<Service, Fault> {
+// A wrong guess costs a greeting. What a new greeting can't mend is not greeted again.
+async fn open(endpoint: &Endpoint, http: &StrictHttp, known: Option<Greeting>) -> Result<(Service, Greeting), Fault> {
+    if known != Some(Greeting::Initialize) {
+        let probed = timeout(PROBE_LIMIT, greet(endpoint, http, Greeting::Discover)).await;
+        match probed {
+            Ok(Ok(service)) => return Ok((service, Greeting::Discover)),
+            Ok(Err(fault @ (Fault::NotSignedIn | Fault::Failed(Why::Unreachable | Why::Redirected)))) => {
+                return Err(fault);
+            }
+            Ok(Err(Fault::Failed(_))) | Err(_) => {}
+        }
+    }
+    greet(endpoint, http, Greeting::Initialize).await.map(|service| (service, Greeting::Initialize))
+}
+
+async fn greet(endpoint: &Endpoint, http: &StrictHttp, greeting: Greeting) -> Result<Service, Fault> {
     let mut config = StreamableHttpClientTransportConfig::with_uri(endpoint.as_str())
         .max_concurrent_requests(AT_ONCE)
         .reinit_on_expired_session(false);
     config.retry_config = Arc::new(NeverRetry::default());
-    let transport = StreamableHttpClientTransport::with_client(http, config);
+    let transport = StreamableHttpClientTransport::with_client(http.clone(), config);
     let who = Implementation::new("fleetwatch", env!("CARGO_PKG_VERSION"));
     // No capabilities: the server may ask us for nothing.
-    let client = ClientConfig::new(ClientCapabilities::default(), who);
-    serve_client(client, transport).await.map_err(|error| opening_fault(&error))
+    let client =
+        ClientConfig::new(ClientCapabilities::default(), who).with_protocol_version(HANDSHAKE_VERSIONS[0].clone());
+    let lifecycle = match greeting {
+        Greeting::Discover => ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] },
+        Greeting::Initialize => ClientLifecycleMode::Initialize,
+    };
+    let served = serve_client_with_lifecycle(client, transport, lifecycle).await;
+    let service = served.map_err(|error| opening_fault(&error))?;
+    let chosen = service.peer_info().map(|info| info.protocol_version.clone());
+    let spoken = match greeting {
+        // The library took it from our own list.
+        Greeting::Discover => true,
+        Greeting::Initialize => chosen.is_some_and(|chosen| HANDSHAKE_VERSIONS.contains(&chosen)),
+    };
+    if spoken { Ok(service) } else { Err(Fault::Failed(Why::NotProtocol)) }
 }
 
 // Errors that the library may add one day are failed reads too.

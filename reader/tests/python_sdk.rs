@@ -30,6 +30,7 @@ const STORE: &str = "20311114444";
 struct Peer {
     child: Child,
     port: u16,
+    log: tempfile::NamedTempFile,
 }
 
 impl Drop for Peer {
@@ -51,21 +52,22 @@ fn python() -> PathBuf {
 }
 
 impl Peer {
-    async fn start(bodies: &[&str]) -> Self {
+    async fn start(words: &[&str]) -> Self {
         let script = root().join("tests/peers/python_mcp_server.py");
         // Somebody else may take the port between the look and the start; then another is tried.
         for _ in 0..5 {
             let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let log = tempfile::NamedTempFile::new().unwrap();
             let child = Command::new(python())
                 .arg(&script)
                 .args([&port.to_string(), BEARER])
-                .args(bodies)
+                .args(words)
                 .stdin(Stdio::piped())
-                .stdout(Stdio::null())
+                .stdout(Stdio::from(log.reopen().unwrap()))
                 .stderr(Stdio::null())
                 .spawn()
                 .unwrap();
-            let mut peer = Self { child, port };
+            let mut peer = Self { child, port, log };
             if peer.is_up().await {
                 return peer;
             }
@@ -84,6 +86,13 @@ impl Peer {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         false
+    }
+
+    // Each request so far: version, method and session, as its headers say.
+    fn heard(&self) -> Vec<[String; 3]> {
+        let text = std::fs::read_to_string(self.log.path()).unwrap();
+        let words = text.lines().map(|line| line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        words.map(|line| line.try_into().unwrap()).collect()
     }
 
     fn client(&self, bearer: &str) -> ReadClient {
@@ -124,19 +133,46 @@ async fn looks_whole(client: &ReadClient) {
 }
 
 #[tokio::test]
-async fn a_whole_look_at_the_fleet_through_the_python_sdk() {
-    for bodies in [&[][..], &["json"]] {
-        let peer = Peer::start(bodies).await;
+async fn a_whole_look_at_the_fleet_through_the_python_sdk_with_each_handshake() {
+    for (words, newest, in_session) in [
+        (&[][..], true, false),
+        (&["json"], true, false),
+        (&["stateless"], true, false),
+        (&["json", "stateless"], true, false),
+        (&["sessions"], false, true),
+        (&["json", "sessions"], false, true),
+        (&["sessionless"], false, false),
+    ] {
+        let peer = Peer::start(words).await;
         let client = peer.client(BEARER);
         looks_whole(&client).await;
         client.close().await;
         looks_whole(&client).await;
+        let heard = peer.heard();
+        let probes = heard.iter().filter(|[_, method, _]| method == "server/discover").count();
+        assert_eq!(probes, if newest { 2 } else { 1 }, "{words:?}: {heard:?}");
+        let version = if newest { "2026-07-28" } else { "2025-11-25" };
+        let rest: Vec<_> =
+            heard.iter().filter(|[version, method, _]| version != "-" && method != "server/discover").collect();
+        assert!(rest.len() >= 10, "{words:?}: {heard:?}");
+        for [said, method, session] in rest {
+            assert_eq!(said, version, "{words:?}: {heard:?}");
+            assert_eq!(method, if newest { "tools/call" } else { "-" }, "{words:?}: {heard:?}");
+            assert_eq!(session != "-", in_session, "{words:?}: {heard:?}");
+        }
+        let greeted_the_old_way = heard.iter().any(|[version, ..]| version == "-");
+        assert_eq!(greeted_the_old_way, !newest, "{words:?}: {heard:?}");
     }
 }
 
 #[tokio::test]
 async fn lists_errors_and_texts_of_the_python_sdk_are_told_apart() {
-    let peer = Peer::start(&[]).await;
+    for words in ["stateless", "sessions"] {
+        lists_errors_and_texts(&Peer::start(&[words]).await).await;
+    }
+}
+
+async fn lists_errors_and_texts(peer: &Peer) {
     let client = peer.client(BEARER);
     let presets = call(&client, "get_team_presets", &json!({})).await.unwrap();
     assert_eq!(presets[1]["name"], "Exam");

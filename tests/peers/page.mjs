@@ -161,15 +161,20 @@ async function withScript(browser) {
     foot: await page.locator("footer").innerText(),
     buttons: await page.locator("main button").allInnerTexts(),
     approve: await reachable(page, "button.yes"),
+    zoomed: await zoomed(page),
   };
   await look(page, "card");
+  const before = await page.locator("details.why table").first().isVisible();
+  await page.locator("details.why summary").click();
+  seen.card.why = { before, text: await page.locator("details.why").innerText() };
+  await look(page, "card-why");
   await page.waitForTimeout(READING);
   await page.locator("button.yes").click();
   seen.outcome = await outcome(page);
   await look(page, "outcome");
   await page.goBack();
   await page.waitForLoadState();
-  seen.back = { path: new URL(page.url()).pathname, buttons: await page.locator("main button").count() };
+  seen.back = { path: new URL(page.url()).pathname, buttons: await page.locator("main button").allInnerTexts() };
 
   // A disruptive change takes a second page, where the room is typed.
   await page.goto(`${home}card/${numbers.reboot}`);
@@ -196,10 +201,128 @@ async function withScript(browser) {
   await page.goto(`${home}history`);
   seen.history = { rows: await page.locator("table.list tbody tr").allInnerTexts() };
   await look(page, "history");
+  await search(page);
+  await undoAndFreeze(page);
 
   await page.locator("form.out button").click();
   await page.locator("#secret").waitFor();
   seen.out = { cookies: (await context.cookies()).length };
+}
+
+async function search(page) {
+  const rows = () => page.locator("table.list tbody tr").allInnerTexts();
+  await page.locator("#q").fill(room);
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\?q=/);
+  const url = new URL(page.url());
+  seen.search = { path: url.pathname + url.search, rows: await rows() };
+  await page.locator("#q").fill("no such thing <b>");
+  await page.locator("form.search button").click();
+  await page.locator("p.lead").waitFor();
+  seen.search.none = await page.locator("main").innerText();
+  seen.search.bad = (await page.goto(`${home}history?q=a&all=1`)).status();
+}
+
+async function undoAndFreeze(page) {
+  await page.goto(`${home}outcome/${numbers.start}`);
+  await page.locator("form[action='/undo'] button").click();
+  await page.waitForURL(/\/card\/\d+$/);
+  seen.undo = {
+    focus: await focusedFirst(page),
+    heading: (await page.locator("h1").innerText()).trim(),
+    text: await page.locator("main").innerText(),
+  };
+  await look(page, "card-undo");
+  await page.waitForTimeout(READING);
+  await page.locator("button.yes").click();
+  // Stopping a recording is disruptive: the room is typed.
+  await page.locator("#confirm").fill(await page.locator("#room bdi").innerText());
+  await page.locator("button.yes").click();
+  seen.undone = await outcome(page);
+
+  await page.goto(home);
+  await page.locator("a[href='/freeze']").click();
+  await page.locator("form[action='/freeze'] button").waitFor();
+  seen.freeze = { asked: await page.locator("main").innerText() };
+  await look(page, "freeze");
+  await page.locator("form[action='/freeze'] button").click();
+  await page.waitForURL(home);
+  seen.freeze.banner = await page.locator("main [role=status]").first().innerText();
+  seen.freeze.waiting = await page.locator("ol.queue li").count();
+  seen.freeze.links = await page.locator("a[href='/freeze']").count();
+  await look(page, "frozen");
+}
+
+// Twice the text on the same screen: the viewport is half as wide, each pixel twice as large.
+async function zoomed(page) {
+  const wide = [];
+  for (const width of [1280, 768]) {
+    await page.setViewportSize({ width: width / 2, height: 400 });
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    if (over > 0) wide.push(`${width}: ${over}`);
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
+  return wide;
+}
+
+// Tab until something with this text or id has the focus; every stop must be seen to have it.
+async function tabTo(page, wanted) {
+  for (let presses = 0; presses < 60; presses += 1) {
+    await page.keyboard.press("Tab");
+    const found = await page.evaluate(() => {
+      const element = document.activeElement;
+      if (element === document.body) return null;
+      const style = getComputedStyle(element);
+      return {
+        text: element.textContent.trim(),
+        id: element.id,
+        ring: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2,
+      };
+    });
+    if (!found) continue;
+    seen.rings.push(found.ring);
+    if (found.id === wanted || found.text === wanted) return found.text || found.id;
+  }
+  throw new Error(`no Tab leads to ${wanted}`);
+}
+
+// Nothing but the keyboard, from signing in to a disruptive change.
+async function keyboard(browser) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-US" });
+  const page = await context.newPage();
+  watch(page);
+  seen.rings = [];
+  seen.path = [];
+  await page.goto(home);
+  await focusedFirst(page);
+  await page.keyboard.type(secret);
+  await page.keyboard.press("Tab");
+  await page.keyboard.type(pin);
+  await page.keyboard.press("Enter");
+  await page.locator("ol.queue").waitFor();
+  const entry = await page.locator(`a[href="/card/${numbers.start}"]`).innerText();
+  await tabTo(page, await page.locator(`a[href="/card/${numbers.start}"]`).evaluate((link) => link.textContent.trim()));
+  if (!entry) throw new Error("an entry without text");
+  await page.keyboard.press("Enter");
+  await page.locator("button.deny:focus").waitFor();
+  seen.cardFocus = await focused(page);
+  await page.waitForTimeout(READING);
+  seen.path.push(await tabTo(page, "Approve and run"));
+  await page.keyboard.press("Enter");
+  seen.started = await outcome(page);
+
+  await page.goto(`${home}card/${numbers.reboot}`);
+  await page.locator("button.deny:focus").waitFor();
+  await page.waitForTimeout(READING);
+  seen.path.push(await tabTo(page, "Go on and name the room"));
+  await page.keyboard.press("Enter");
+  await page.locator("#confirm").waitFor();
+  await focusedFirst(page);
+  await tabTo(page, "confirm");
+  await page.keyboard.type(room);
+  seen.path.push(await tabTo(page, "Approve and run"));
+  await page.keyboard.press("Enter");
+  seen.rebooted = await outcome(page);
 }
 
 // The same without script, in Spanish, and by keyboard alone where it counts.
@@ -245,7 +368,7 @@ async function withoutScript(browser) {
   await picture(page, "es-history-360", 360);
 }
 
-const STORIES = { "with-script": withScript, "without-script": withoutScript };
+const STORIES = { "with-script": withScript, "without-script": withoutScript, keyboard };
 
 mkdirSync(shots, { recursive: true });
 const browser = await chromium.launch({

@@ -1,8 +1,14 @@
 """A small fleet behind a server of the official Python MCP SDK.
 
 It answers as Epiphan's server is known to, so that the reader is tried against a server that is not ours. Nothing
-here is a real device. Usage: python_mcp_server.py PORT BEARER [json]; it serves http://127.0.0.1:PORT/mcp, answers in
-event streams (or in JSON bodies with the word json), and ends when its standard input does.
+here is a real device. Usage: python_mcp_server.py PORT BEARER [json] [sessions | sessionless | stateless]; it serves
+http://127.0.0.1:PORT/mcp, answers in event streams (or in JSON bodies with the word json), and ends when its standard
+input does.
+
+The SDK always speaks both handshakes and chooses by the version header, so the last word works on that header: with
+sessions or sessionless the newest revision is not heard (the older handshake with or without a session is left), with
+stateless every request is taken as the newest revision. For each request one line goes to standard output:
+VERSION METHOD SESSION, as the headers say, a dash for what is not there.
 """
 
 import os
@@ -10,13 +16,15 @@ import sys
 import threading
 from typing import Any
 
+import uvicorn
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 
 PORT = int(sys.argv[1])
 BEARER = sys.argv[2]
-JSON_BODIES = sys.argv[3:] == ["json"]
+WORDS = sys.argv[3:]
+NEWEST = b"2026-07-28"
 
 HALL = "20311112222"
 LAB = "20311113333"
@@ -173,10 +181,40 @@ def kb_fetch(id: str, ctx: Context) -> str:
     return "Error: token has expired"
 
 
+@server.tool()
+def batch_recording(device_ids: list[str], action: str, ctx: Context) -> dict[str, str]:
+    """A change; it says what it was asked for, so that a test can compare."""
+    sign_in(ctx)
+    return {number: f"asked to {action}" for number in device_ids}
+
+
+class Heard:
+    """Writes down each request's headers, and has the SDK hear only the handshake that was asked for."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            headers = dict(scope["headers"])
+            names = (b"mcp-protocol-version", b"mcp-method", b"mcp-session-id")
+            print(*(headers.get(name, b"-").decode() for name in names), flush=True)
+            newest = headers.get(names[0]) == NEWEST
+            others = [(name, value) for name, value in scope["headers"] if name != names[0]]
+            if newest and ("sessions" in WORDS or "sessionless" in WORDS):
+                scope = {**scope, "headers": others}
+            elif not newest and "stateless" in WORDS:
+                scope = {**scope, "headers": [*others, (names[0], NEWEST)]}
+        await self.app(scope, receive, send)
+
+
 def end_with_parent() -> None:
     sys.stdin.buffer.read()
     os._exit(0)
 
 
 threading.Thread(target=end_with_parent, daemon=True).start()
-server.run("streamable-http", host="127.0.0.1", port=PORT, json_response=JSON_BODIES)
+app = server.streamable_http_app(
+    host="127.0.0.1", json_response="json" in WORDS, stateless_http="sessionless" in WORDS
+)
+uvicorn.run(Heard(app), host="127.0.0.1", port=PORT, log_level="warning")

@@ -111,9 +111,17 @@ mod tests {
         holds(&seen["outcome"]["facts"], &["read back: channel 1 is recording", "operator", "page"]);
         assert_eq!(
             seen["back"],
-            json!({ "path": "/outcome/1", "buttons": 0 }),
+            json!({ "path": "/outcome/1", "buttons": ["Propose the undo"] }),
             "going back must not offer a yes again"
         );
+
+        let why = &card["why"];
+        assert_eq!(why["before"], json!(false), "folded up until somebody asks");
+        holds(
+            &why["text"],
+            &["Is the proposal well formed?", "passed", "device_resolve", "Was the room read just now?"],
+        );
+        assert_eq!(card["zoomed"], json!([]), "at 200 % nothing is wider than the screen");
 
         assert_eq!(seen["disruptive"]["focus"], "Deny");
         assert_eq!(seen["disruptive"]["buttons"], json!(["Deny", "Go on and name the room"]));
@@ -123,11 +131,27 @@ mod tests {
         holds(&confirm["heading"], &["Courtroom 4"]);
         assert!(!text(&confirm["alert"]).is_empty());
         assert_eq!(seen["history"]["rows"].as_array().unwrap().len(), 3);
+        let search = &seen["search"];
+        assert_eq!(search["path"], "/history?q=Courtroom+4");
+        assert_eq!(search["rows"].as_array().unwrap().len(), 1);
+        holds(&search["rows"][0], &["Courtroom 4"]);
+        holds(&search["none"], &["Nothing was found."]);
+        assert_eq!(search["bad"], 400);
+
+        // The undo is a card of its own, and was approved by hand like any other.
+        holds(&seen["undo"]["heading"], &["Stop recording in Hall A"]);
+        holds(&seen["undo"]["text"], &["Drafted by Fleetwatch to undo an earlier change", "\"stop\""]);
+        holds(&seen["undone"]["facts"], &["operator", "page"]);
+
+        holds(&seen["freeze"]["asked"], &["Freeze everything?", "fleetwatchctl thaw"]);
+        holds(&seen["freeze"]["banner"], &["Everything is frozen", "fleetwatchctl thaw"]);
+        assert_eq!(seen["freeze"]["waiting"], 0);
+        assert_eq!(seen["freeze"]["links"], 0, "it is not offered twice");
         assert_eq!(seen["out"]["cookies"], 0);
 
         looks_right(&seen);
         let tools: Vec<_> = demo.writes().into_iter().map(|(tool, _)| tool).collect();
-        assert_eq!(tools, ["batch_recording", "batch_reboot"]);
+        assert_eq!(tools, ["batch_recording", "batch_reboot", "batch_recording"]);
         assert_eq!(demo.leave("/quit\n"), 0);
     }
 
@@ -135,7 +159,19 @@ mod tests {
     fn looks_right(seen: &Value) {
         let pages = seen["pages"].as_object().unwrap();
         let names: Vec<_> = pages.keys().map(String::as_str).collect();
-        for name in ["login", "queue", "card", "card-disruptive", "confirm", "outcome", "history"] {
+        for name in [
+            "login",
+            "queue",
+            "card",
+            "card-why",
+            "card-disruptive",
+            "confirm",
+            "outcome",
+            "history",
+            "card-undo",
+            "freeze",
+            "frozen",
+        ] {
             assert!(names.contains(&name), "{name} was not looked at: {names:?}");
         }
         for (name, found) in pages {
@@ -160,7 +196,7 @@ mod tests {
             &seen["card"]["text"],
             &["20301000003", "[\"20301000003-1\"]", "Escrito por el asistente, sin comprobar"],
         );
-        holds(&seen["outcome"]["facts"], &["operator", "page"]);
+        holds(&seen["outcome"]["facts"], &["operator", "página"]);
         let shown = demo.enter("/history");
         let state = |number: u32| {
             let (_, rest) = shown.split_once(&format!("Proposal {number} ")).unwrap();
@@ -168,6 +204,25 @@ mod tests {
         };
         assert_eq!([state(1), state(2), state(3)], ["ok.", "denied.", "ok."], "{shown}");
         assert_eq!(demo.writes().len(), 2);
+        assert_eq!(demo.leave("/quit\n"), 0);
+    }
+
+    #[test]
+    fn the_keyboard_alone_is_enough() {
+        let mut demo = Demo::start(&[]);
+        propose(&mut demo, "Start recording in Hall A");
+        propose(&mut demo, "Restart Courtroom 4");
+        let seen = tell("keyboard", &demo, &json!({ "numbers": { "start": 1, "reboot": 2 }, "room": "Courtroom 4" }));
+        only_the_page_itself(&seen, &demo);
+        // Nobody gets to a yes by Enter alone.
+        assert_eq!(seen["cardFocus"], "Deny");
+        assert_eq!(seen["path"], json!(["Approve and run", "Go on and name the room", "Approve and run"]));
+        holds(&seen["started"]["facts"], &["read back: channel 1 is recording"]);
+        holds(&seen["rebooted"]["facts"], &["operator", "page"]);
+        let rings = seen["rings"].as_array().unwrap();
+        assert!(rings.len() > 10 && rings.iter().all(|ring| ring == true), "a focus that cannot be seen: {rings:?}");
+        let tools: Vec<_> = demo.writes().into_iter().map(|(tool, _)| tool).collect();
+        assert_eq!(tools, ["batch_recording", "batch_reboot"]);
         assert_eq!(demo.leave("/quit\n"), 0);
     }
 }

@@ -2,6 +2,8 @@
 //! (`seed 000, The approval page`).
 
 mod facts;
+#[cfg(test)]
+mod tests;
 mod ticket;
 mod trace;
 mod when;

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod fleet;
 #[cfg(test)]
+mod greeting;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod session;

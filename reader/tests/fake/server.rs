@@ -47,8 +47,24 @@ impl Request {
     }
 }
 
-/// What a test does with a call: the bytes of the reply, or nothing at all for a stall.
-pub(crate) type Script = dyn Fn(&Request, usize) -> Option<Vec<u8>> + Send + Sync;
+/// What a test does with a request: the bytes of the reply, or nothing at all for a stall.
+type Script = dyn Fn(&Request, usize, usize) -> Option<Vec<u8>> + Send + Sync;
+
+/// Which greetings the server knows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Speaks {
+    /// `initialize`, with sessions.
+    Sessions,
+    /// `server/discover`.
+    Stateless,
+    /// Either.
+    Both,
+    /// Neither.
+    Nothing,
+}
+
+/// What the server's handshake is, which a test may change under way.
+pub(crate) type Handshake = Arc<Mutex<Speaks>>;
 
 pub(crate) struct Fake {
     pub(crate) url: String,
@@ -63,8 +79,30 @@ impl Drop for Fake {
 }
 
 impl Fake {
-    /// Starts it. The script answers tool calls, counted from 1; the handshake is answered for it.
+    /// Starts one with sessions. The script answers tool calls, counted from 1; the handshake is answered for it.
     pub(crate) async fn start(script: impl Fn(&Request, usize) -> Option<Vec<u8>> + Send + Sync + 'static) -> Self {
+        Self::speaking(&Arc::new(Mutex::new(Speaks::Sessions)), script).await
+    }
+
+    /// The same with this handshake.
+    pub(crate) async fn speaking(
+        handshake: &Handshake,
+        script: impl Fn(&Request, usize) -> Option<Vec<u8>> + Send + Sync + 'static,
+    ) -> Self {
+        let handshake = Arc::clone(handshake);
+        Self::answering(move |request, calls, greetings| match request.rpc() {
+            "initialize" | "server/discover" => Some(greeted(request, greetings, *handshake.lock().unwrap())),
+            "tools/call" => script(request, calls),
+            _ if request.method == "POST" => Some(http("202 Accepted", "", b"")),
+            _ => Some(http("405 Method Not Allowed", "", b"")),
+        })
+        .await
+    }
+
+    /// Starts one whose every answer is the script's, which is told the number of tool calls and of `initialize` so far.
+    pub(crate) async fn answering(
+        script: impl Fn(&Request, usize, usize) -> Option<Vec<u8>> + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let log = Arc::new(Mutex::new(Vec::new()));
@@ -129,12 +167,7 @@ async fn serve(mut stream: TcpStream, log: Arc<Mutex<Vec<Request>>>, script: Arc
             let count = |rpc: &str| log.iter().filter(|request| request.rpc() == rpc).count();
             (count("tools/call"), count("initialize"))
         };
-        let reply = match request.rpc() {
-            "initialize" => Some(initialized(&request.body, session)),
-            "tools/call" => script(&request, nth),
-            _ if request.method == "POST" => Some(http("202 Accepted", "", b"")),
-            _ => Some(http("405 Method Not Allowed", "", b"")),
-        };
+        let reply = script(&request, nth, session);
         let Some(reply) = reply else {
             std::future::pending::<()>().await;
             return None;
@@ -147,12 +180,36 @@ async fn serve(mut stream: TcpStream, log: Arc<Mutex<Vec<Request>>>, script: Arc
     }
 }
 
-fn initialized(body: &Value, session: usize) -> Vec<u8> {
-    let result = json!({"protocolVersion": body["params"]["protocolVersion"], "capabilities": {"tools": {}},
-        "serverInfo": {"name": "fake", "version": "1"}});
-    let answer = json!({"jsonrpc": "2.0", "id": body["id"], "result": result}).to_string();
-    let headers = format!("content-type: application/json\r\nmcp-session-id: s{session}\r\n");
-    http("200 OK", &headers, answer.as_bytes())
+/// The answer of a server that knows these greetings.
+pub(crate) fn greeted(request: &Request, session: usize, speaks: Speaks) -> Vec<u8> {
+    let id = &request.body["id"];
+    match (request.rpc(), speaks) {
+        ("initialize", Speaks::Sessions | Speaks::Both) => {
+            let result = json!({"protocolVersion": request.body["params"]["protocolVersion"],
+                "capabilities": {"tools": {}}, "serverInfo": {"name": "fake", "version": "1"}});
+            let answer = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
+            let headers = format!("content-type: application/json\r\nmcp-session-id: s{session}\r\n");
+            http("200 OK", &headers, answer.as_bytes())
+        }
+        ("server/discover", Speaks::Stateless | Speaks::Both) => discovered(request, &["2026-07-28"]),
+        ("server/discover", _) => {
+            let answer = json!({"jsonrpc": "2.0", "id": "server-error",
+                "error": {"code": -32600, "message": "Bad Request: Missing session ID"}});
+            http("400 Bad Request", "content-type: application/json\r\n", answer.to_string().as_bytes())
+        }
+        _ => {
+            let answer = json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "Method not found"}});
+            http("404 Not Found", "content-type: application/json\r\n", answer.to_string().as_bytes())
+        }
+    }
+}
+
+/// The answer to `server/discover` that names these versions.
+pub(crate) fn discovered(request: &Request, versions: &[&str]) -> Vec<u8> {
+    let result = json!({"resultType": "complete", "supportedVersions": versions, "capabilities": {"tools": {}},
+        "ttlMs": 0, "cacheScope": "private"});
+    let answer = json!({"jsonrpc": "2.0", "id": request.body["id"], "result": result}).to_string();
+    http("200 OK", "content-type: application/json\r\n", answer.as_bytes())
 }
 
 /// A reply with a length.

@@ -41,8 +41,9 @@ async fn calls_side_by_side_share_one_session_and_every_request_carries_the_sign
         assert_eq!(request.header("authorization"), Some(&*format!("Bearer {BEARER}")));
         assert!(!request.body.to_string().contains(BEARER));
     }
-    let first = &fake.requests()[0];
-    assert_eq!(first.body["params"]["capabilities"], json!({}), "nothing is offered to the server");
+    let requests = fake.requests();
+    let hello = requests.iter().find(|request| request.rpc() == "initialize").unwrap();
+    assert_eq!(hello.body["params"]["capabilities"], json!({}), "nothing is offered to the server");
 }
 
 #[tokio::test]

@@ -1,7 +1,6 @@
 //! What the card finds wrong: then Deny is the only way, on every surface.
 
 use super::{propose_all, read_all};
-use control::message::Approve;
 use fleetwatch_tests::world::{READING, World, code_of, must, recording, units, until};
 use protocol::ids::ProposalNumber;
 use protocol::propose::ProposalState;
@@ -189,35 +188,40 @@ fn a_room_that_went_away_or_cannot_be_read_leaves_deny_only() {
 }
 
 #[test]
-fn tools_without_plain_words_can_be_shown_and_only_denied() {
+fn every_tool_has_a_card_in_plain_words_and_runs_once_when_it_is_approved() {
     let world = World::builder().without_assistant().start();
-    let (hall, norte) = (world.room("Hall A"), world.room("Auditorio Norte"));
+    let (hall, norte, studio) = (world.room("Hall A"), world.room("Auditorio Norte"), world.room("Studio 2"));
     let state = world.sim.state();
     let events = state["events"].as_array().cloned().unwrap_or_default();
     let event = events.iter().find(|event| event["device_id"] == hall.as_str()).cloned().unwrap_or_default();
     let stream = |place: usize, unit: &str| json!({ "stream_id": state["streams"][place]["StreamID"], "device_id": unit, "channel_id": "1" });
     let changes = [
-        ("batch_firmware_update", units(&hall)),
-        ("start_stream_endpoint", stream(2, &hall)),
-        ("stop_stream_endpoint", stream(1, &norte)),
-        ("confirm_cms_event_on_device", json!({ "device_id": hall, "event_id": event["event"]["id"] })),
+        ("batch_firmware_update", units(&studio), "Update the firmware of the unit in Studio 2"),
+        ("start_stream_endpoint", stream(2, &hall), "Start streaming in Hall A, channel \""),
+        ("stop_stream_endpoint", stream(1, &norte), "Stop streaming in Auditorio Norte, channel \""),
+        (
+            "confirm_cms_event_on_device",
+            json!({ "device_id": hall, "event_id": event["event"]["id"] }),
+            "Confirm the event \"",
+        ),
     ];
     let mut operator = world.control();
-    for pair in changes.chunks(2) {
-        let numbers = propose_all(&world, pair);
-        let cards = read_all(&mut operator, &numbers);
-        for (card, (tool, _)) in cards.iter().zip(pair) {
-            assert!(!card.facts.deny_only.is_empty(), "{tool}");
-            let page = world.page().get(&format!("/card/{}", card.facts.number));
-            assert!(page.form("/approve").is_none() && page.form("/deny").is_some(), "{tool}");
-            assert_eq!(code_of(operator.decide(operator.yes_to(card))), Code::NotApprovable, "{tool}");
-            let named = Approve { confirm: Some("Hall A".to_owned()), ..operator.yes_to(card) };
-            assert_eq!(code_of(operator.decide(named)), Code::NotApprovable, "{tool}");
-        }
+    for (place, (tool, arguments, heading)) in changes.iter().enumerate() {
+        let numbers = propose_all(&world, &[(*tool, arguments.clone())]);
+        let card = read_all(&mut operator, &numbers).remove(0);
+        assert!(card.facts.deny_only.is_empty(), "{tool}: {:?}", card.facts.deny_only);
+        assert!(card.facts.heading.en.starts_with(heading), "{tool}: {}", card.facts.heading.en);
+        assert!(!card.facts.effect.en.is_empty() && !card.facts.undo.es.is_empty(), "{tool}");
+        let page = world.page().get(&format!("/card/{}", card.facts.number));
+        assert!(page.form("/approve").is_some() && page.form("/deny").is_some(), "{tool}");
         // A stream key never gets this far.
-        let text = format!("{cards:?}");
+        let text = format!("{card:?}");
         assert!(!text.contains("never-show") && !text.contains("rtmp://"), "{text}");
-        operator.deny_all();
+        let news = must(operator.decide(operator.yes_to(&card)), tool);
+        assert_eq!(news.state, ProposalState::Ok, "{tool}: {news:?}");
+        assert_eq!(code_of(operator.decide(operator.yes_to(&card))), Code::NotWaiting, "{tool}");
+        let writes = world.writes();
+        assert_eq!(writes.len(), place + 1, "{tool}");
+        assert_eq!((writes[place].tool.as_str(), &writes[place].arguments), (*tool, arguments));
     }
-    assert_eq!(world.writes(), []);
 }

@@ -3,9 +3,13 @@
 //! is not a plain answer on this connection is "unknown" (`seed 000, Flow 6`; `ledger C-38`).
 
 mod connect;
+mod greeting;
 mod reply;
+#[cfg(test)]
+mod tests;
 
 use connect::Connection;
+use greeting::Terms;
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
@@ -14,17 +18,18 @@ use policy::call::Tool;
 use protocol::canonical::Canonical;
 use reader::endpoint::Endpoint;
 use rustls::ClientConfig;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// Offered first; a server may answer with an older one that we speak.
-const PROTOCOL: &str = "2025-11-25";
-const SPOKEN: [&str; 4] = [PROTOCOL, "2025-06-18", "2025-03-26", "2024-11-05"];
-/// For the greeting as a whole.
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+/// The one method that may change a room; [`PreparedCall`] alone carries it.
+const CALL: &str = "tools/call";
+/// For the greeting as a whole, a second one included.
 const GREETING: Duration = Duration::from_secs(10);
 /// For the answer to the write.
 const ANSWER: Duration = Duration::from_secs(60);
@@ -85,14 +90,12 @@ pub(crate) enum Sent {
     Unwritten,
 }
 
-/// An open MCP session on a connection of its own, good for one call.
+/// A greeted connection of its own, good for one call.
 pub(crate) struct OpenSession {
     connection: Connection,
     destination: Destination,
     bearer: HeaderValue,
-    session: Option<HeaderValue>,
-    /// The version that the server chose; sent with everything after the greeting.
-    version: Option<&'static str>,
+    terms: Terms,
 }
 
 impl fmt::Debug for OpenSession {
@@ -114,48 +117,36 @@ impl fmt::Debug for PreparedCall {
 }
 
 impl OpenSession {
-    /// Connects and greets: `initialize`, then `notifications/initialized`. No client capability is offered. `bearer` is the
-    /// whole `Authorization` value, marked sensitive.
+    /// Connects and greets. No client capability is offered. `bearer` is the whole `Authorization` value, marked sensitive.
     ///
     /// # Errors
     /// [`OpenError`]; nothing that could change a room was sent.
     pub(crate) async fn open(destination: &Destination, bearer: &HeaderValue) -> Result<Self, OpenError> {
-        tokio::time::timeout(GREETING, Self::greet(destination.clone(), bearer.clone()))
+        tokio::time::timeout(GREETING, greeting::greet(destination, bearer))
             .await
             .unwrap_or_else(|_| Err(OpenError::Connect("no greeting within 10 s".to_owned())))
     }
 
-    async fn greet(destination: Destination, bearer: HeaderValue) -> Result<Self, OpenError> {
-        let connection = Connection::open(&destination).await.map_err(OpenError::Connect)?;
-        let mut session = Self { connection, destination, bearer, session: None, version: None };
-        let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-            "protocolVersion": PROTOCOL, "capabilities": {},
-            "clientInfo": { "name": "fleetwatch", "version": env!("CARGO_PKG_VERSION") } } });
-        let (head, body) = session.exchange(&hello).await?;
-        if head.status != StatusCode::OK {
-            return Err(OpenError::Greeting(format!("status {}", head.status.as_u16())));
-        }
-        let answer = reply::result_of(&head.headers, &body, 1).map_err(|why| OpenError::Greeting(why.to_owned()))?;
-        let chosen = answer.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
-        session.version = SPOKEN.into_iter().find(|spoken| *spoken == chosen);
-        if session.version.is_none() {
-            return Err(OpenError::Greeting("a protocol version that we do not speak".to_owned()));
-        }
-        session.session = head.headers.get(SESSION).cloned();
-        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        let (head, _) = session.exchange(&ready).await?;
-        if !head.status.is_success() {
-            return Err(OpenError::Greeting(format!("status {} after the greeting", head.status.as_u16())));
-        }
-        Ok(session)
+    async fn connect(destination: &Destination, bearer: &HeaderValue, terms: Terms) -> Result<Self, OpenError> {
+        let connection = Connection::open(destination).await.map_err(OpenError::Connect)?;
+        Ok(Self { connection, destination: destination.clone(), bearer: bearer.clone(), terms })
     }
 
-    async fn exchange(&mut self, message: &Value) -> Result<(hyper::http::response::Parts, Vec<u8>), OpenError> {
-        let request = self.request(message.to_string().into_bytes()).map_err(OpenError::Greeting)?;
-        self.connection.greet(request).await.map_err(OpenError::Greeting)
+    /// Changes the connection if the answer to the greeting keeps it busy.
+    async fn free(&mut self) -> Result<(), OpenError> {
+        if !self.connection.is_free().await {
+            self.connection = Connection::open(&self.destination).await.map_err(OpenError::Connect)?;
+        }
+        Ok(())
     }
 
-    fn request(&self, body: Vec<u8>) -> Result<Request<Full<Bytes>>, String> {
+    /// One message. `method` and `name` are those of the body.
+    fn request(
+        &self,
+        body: Vec<u8>,
+        method: &'static str,
+        name: Option<&'static str>,
+    ) -> Result<Request<Full<Bytes>>, String> {
         let host = if matches!((self.destination.tls.is_some(), self.destination.port), (true, 443) | (false, 80)) {
             self.destination.host.clone()
         } else {
@@ -168,11 +159,20 @@ impl OpenSession {
             .header(ACCEPT, "application/json, text/event-stream")
             .header(CONTENT_TYPE, "application/json")
             .header(AUTHORIZATION, self.bearer.clone());
-        if let Some(session) = &self.session {
-            request = request.header(SESSION, session.clone());
-        }
-        if let Some(version) = self.version {
-            request = request.header(VERSION, version);
+        match &self.terms {
+            Terms::None => {}
+            Terms::Session { version, id } => {
+                request = request.header(VERSION, *version);
+                if let Some(id) = id {
+                    request = request.header(SESSION, id.clone());
+                }
+            }
+            Terms::Stateless => {
+                request = request.header(VERSION, greeting::STATELESS).header(METHOD, method);
+                if let Some(name) = name {
+                    request = request.header(NAME, name);
+                }
+            }
         }
         request.body(Full::new(Bytes::from(body))).map_err(|e| e.to_string())
     }
@@ -182,13 +182,17 @@ impl OpenSession {
     /// # Errors
     /// [`OpenError::Greeting`] when no request can be made of them.
     pub(crate) fn prepare(self, tool: Tool, arguments: &Canonical) -> Result<PreparedCall, OpenError> {
+        let meta = match &self.terms {
+            Terms::None | Terms::Session { .. } => String::new(),
+            Terms::Stateless => format!(r#","_meta":{}"#, greeting::meta()),
+        };
         // Built by hand around the canonical text, so that what was hashed is byte for byte what is sent.
         let body = format!(
-            r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"{}","arguments":{}}}}}"#,
+            r#"{{"jsonrpc":"2.0","id":2,"method":"{CALL}","params":{{"name":"{}","arguments":{}{meta}}}}}"#,
             tool.as_str(),
             arguments.as_str()
         );
-        let request = self.request(body.into_bytes()).map_err(OpenError::Greeting)?;
+        let request = self.request(body.into_bytes(), CALL, Some(tool.as_str())).map_err(OpenError::Greeting)?;
         Ok(PreparedCall { session: self, request })
     }
 }
@@ -197,6 +201,7 @@ impl PreparedCall {
     /// Sends the call, once, and reads one answer. Takes itself, so a second send does not compile.
     pub(crate) async fn send(self) -> Sent {
         let Self { session, request } = self;
+        let in_session = matches!(session.terms, Terms::Session { .. });
         let answered = tokio::time::timeout(ANSWER, session.connection.send_once(request)).await;
         let (head, body) = match answered {
             Err(_) => return Sent::Lost("no answer within 60 s"),
@@ -205,7 +210,7 @@ impl PreparedCall {
             Ok(Ok(answer)) => answer,
         };
         if head.status != StatusCode::OK {
-            return Sent::Lost(status_words(head.status));
+            return Sent::Lost(status_words(head.status, in_session));
         }
         match reply::result_of(&head.headers, &body, 2) {
             Ok(result) => Sent::Answered(result),
@@ -214,11 +219,11 @@ impl PreparedCall {
     }
 }
 
-fn status_words(status: StatusCode) -> &'static str {
+fn status_words(status: StatusCode, in_session: bool) -> &'static str {
     match status.as_u16() {
         300..=399 => "the server answered with a redirect, which is never followed",
         401 | 403 => "the server answered that the sign-in is not valid",
-        404 => "the server answered that the session is gone",
+        404 if in_session => "the server answered that the session is gone",
         500..=599 => "the server answered with a server error",
         _ => "the server answered with an unexpected status",
     }

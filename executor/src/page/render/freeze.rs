@@ -12,7 +12,7 @@ pub(in super::super) fn page(frame: &Frame, token: &str) -> String {
             h1 id="title" { (title) }
             @if !frozen {
                 p { (frame.say(words::FREEZE_HELP)) }
-                p { (frame.say(words::FREEZE_END)) " " code { "fleetwatchctl thaw" } }
+                p { (frame.say(words::FREEZE_END)) " " code { "fleetwatchctl thaw" } "." }
                 form method="post" action="/freeze" {
                     input type="hidden" name="token" value=(token);
                     button.deny type="submit" { (frame.say(words::FREEZE)) }

@@ -160,7 +160,7 @@ fn frozen(frame: &Frame) -> Markup {
     html! {
         @if frame.status.as_ref().is_some_and(|status| status.frozen) {
             div.note.warn role="status" {
-                p { strong { (frame.say(words::FROZEN)) } " " (frame.say(words::FREEZE_END)) " " code { "fleetwatchctl thaw" } }
+                p { strong { (frame.say(words::FROZEN)) } " " (frame.say(words::FREEZE_END)) " " code { "fleetwatchctl thaw" } "." }
             }
         }
     }

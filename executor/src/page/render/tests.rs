@@ -1,6 +1,7 @@
 use super::card::{CardView, Yes};
 use super::confirm::ConfirmView;
-use super::{Foot, Frame, Who, card, confirm, history, login, outcome, queue, sentence};
+use super::login::Way;
+use super::{Foot, Frame, Who, card, confirm, freeze, history, login, outcome, queue, sentence};
 use crate::page::door::played::{card as calm_card, number, reboot, row, status};
 use control::card::{Card, Waiting};
 use protocol::propose::ProposalState;
@@ -60,13 +61,24 @@ fn hostile(mut card: Card) -> Card {
     }
     card.facts.confirm = card.facts.disruptive.then(|| HOSTILE.into());
     card.notes = vec![worded];
+    for gate in &mut card.gates {
+        gate.blocked_reason = (!gate.passed).then(|| HOSTILE.to_owned());
+        for fact in &mut gate.evidence {
+            (fact.name, fact.value) = (HOSTILE.into(), HOSTILE.into());
+        }
+    }
     card
 }
 
-// Every tag of a page, from `<` to `>`, without closing ones.
-fn tags(page: &str) -> Vec<&str> {
+// Every tag of a page, from `<` to `>`, without closing ones and without what a field holds.
+fn tags(page: &str) -> Vec<String> {
     let starts = page.match_indices('<').map(|(at, _)| &page[at..]);
-    starts.filter(|rest| !rest.starts_with("</")).map(|rest| &rest[..=rest.find('>').unwrap()]).collect()
+    let tags = starts.filter(|rest| !rest.starts_with("</")).map(|rest| &rest[..=rest.find('>').unwrap()]);
+    let bare = |tag: &str| match tag.split_once(" value=\"") {
+        Some((before, rest)) => format!("{before} value=\"{}", &rest[rest.find('"').unwrap()..]),
+        None => tag.to_owned(),
+    };
+    tags.map(bare).collect()
 }
 
 fn every_page(language: Language) -> Vec<String> {
@@ -83,16 +95,20 @@ fn every_page(language: Language) -> Vec<String> {
     }
     let refused = Refusal { code: RefusalCode::ReadFailed, detail: HOSTILE.into() };
     let outside = Frame::outside(language);
-    let mut pages: Vec<String> = rows.iter().map(|row| outcome::page(&frame, row)).collect();
+    let mut pages: Vec<String> = rows.iter().map(|row| outcome::page(&frame, row, "undo")).collect();
+    let secret = |with_name| Way::Secret { with_name };
     pages.extend([
         card_page(&hostile(calm_card(7, "Hall A")), language),
         card_page(&hostile(reboot(7, "Hall A")), language),
         confirm_page(&hostile(reboot(7, "Hall A")), language),
         queue::page(&frame, &[waiting(7), waiting(8)], "all"),
         queue::page(&frame, &[], "all"),
-        history::page(&frame, &rows),
-        login::page(&outside, true, Some(number(7)), Some(&Worded::same(HOSTILE))),
-        login::page(&outside, false, None, None),
+        history::page(&frame, &rows, None),
+        history::page(&frame, &[], Some(HOSTILE)),
+        freeze::page(&frame, "freeze"),
+        login::page(&outside, secret(true), Some(number(7)), Some(&Worded::same(HOSTILE))),
+        login::page(&outside, secret(false), None, None),
+        login::page(&outside, Way::Code, None, None),
         sentence::refusal(&frame, &refused, Some(number(7))),
     ]);
     pages
@@ -116,8 +132,7 @@ fn hostile_names_stay_text_on_every_page() {
 
 // The tags that ask for the focus; at most one on a page.
 fn focused(page: &str) -> Vec<String> {
-    let own = tags(page).into_iter().filter(|tag| tag.ends_with(" autofocus>") || tag.contains(" autofocus "));
-    own.map(str::to_owned).collect()
+    tags(page).into_iter().filter(|tag| tag.ends_with(" autofocus>") || tag.contains(" autofocus ")).collect()
 }
 
 #[test]
@@ -132,7 +147,7 @@ fn a_page_has_one_heading_landmarks_labels_and_unique_ids() {
             let label = format!("<label for=\"{}\">", attribute(tag, "id").unwrap());
             assert!(page.contains(&label), "{label}");
         }
-        for tag in tags.iter().filter(|tag| tag.starts_with("<th ") || **tag == "<th>") {
+        for tag in tags.iter().filter(|tag| tag.starts_with("<th ") || *tag == "<th>") {
             assert!(tag.contains("scope="), "{tag}");
         }
         let all = ids.len();
@@ -141,7 +156,9 @@ fn a_page_has_one_heading_landmarks_labels_and_unique_ids() {
         assert_eq!(ids.len(), all, "{ids:?}");
         assert!(focused(&page).len() <= 1);
         for tag in tags.iter().filter(|tag| tag.starts_with("<form")) {
-            assert!(tag.contains("method=\"post\""), "{tag}");
+            // Searching decides nothing.
+            let method = if tag.contains("action=\"/history\"") { "get" } else { "post" };
+            assert!(tag.contains(&format!("method=\"{method}\"")), "{tag}");
         }
     }
 }
@@ -199,7 +216,7 @@ fn a_card_shows_every_fact_and_the_reason_in_its_own_box() {
         "expires in 14 min",
         "2 others wait",
         "3 waiting · ",
-        "2026-11-29 21:03 CET (20:03 UTC)",
+        "<span class=\"when\">2026-11-29 21:03 CET</span> (20:03 UTC)",
         protocol::hello::BUILD,
     ] {
         assert!(page.contains(text), "{text}");
@@ -259,13 +276,14 @@ fn both_languages_are_whole() {
 
 #[test]
 fn a_page_for_nobody_holds_no_fact() {
-    let page = login::page(&Frame::outside(Language::English), false, Some(number(7)), None);
+    let way = |with_name| Way::Secret { with_name };
+    let page = login::page(&Frame::outside(Language::English), way(false), Some(number(7)), None);
     for text in ["waiting", "isolation", "sim", "Sign out", "/history"] {
         assert!(!page.contains(text), "{text}");
     }
     assert!(page.contains("name=\"card\" value=\"7\""));
     assert!(!page.contains("name=\"name\""));
-    assert!(login::page(&Frame::outside(Language::English), true, None, None).contains("name=\"name\""));
+    assert!(login::page(&Frame::outside(Language::English), way(true), None, None).contains("name=\"name\""));
 }
 
 #[test]
@@ -292,4 +310,129 @@ fn many_approvals_in_one_session_ask_for_a_pause() {
     };
     assert!(!page(4).contains("You have approved"));
     assert!(page(5).contains("You have approved 5 changes"));
+}
+
+#[test]
+fn why_names_each_gate_its_verdict_and_what_it_saw() {
+    let page = card_page(&calm_card(7, "Hall A"), Language::English);
+    let details = &page[page.find("<details").unwrap()..page.find("</details>").unwrap()];
+    // Folded up, and all of it there.
+    assert!(details.starts_with("<details class=\"why\"><summary>"), "{details}");
+    let rows = ["schema", "policy", "dry_run", "exec"].map(|gate| {
+        let at = details.find(&format!("<code class=\"small\">{gate}</code>")).unwrap();
+        details[..at]
+            .rsplit_once("<span class=\"state ")
+            .unwrap()
+            .1
+            .split_once('>')
+            .unwrap()
+            .1
+            .split('<')
+            .next()
+            .unwrap()
+    });
+    assert_eq!(rows, ["passed", "passed", "blocked", "not reached"]);
+    for text in ["Is the proposal well formed?", "schema version", "3 devices", "This is a dry run"] {
+        assert!(details.contains(text), "{text}");
+    }
+    assert!(page.find("</details>").unwrap() < page.find("class=\"deny\"").unwrap());
+    let mut card = calm_card(7, "Hall A");
+    card.gates.clear();
+    assert!(!card_page(&card, Language::English).contains("<details"));
+}
+
+#[test]
+fn a_freeze_is_said_on_every_page_and_not_offered_twice() {
+    let mut frame = frame(Language::English);
+    assert!(queue::page(&frame, &[], "all").contains("href=\"/freeze\""));
+    assert!(freeze::page(&frame, "token").contains("value=\"token\""));
+    if let Some(status) = &mut frame.status {
+        status.frozen = true;
+    }
+    let row = row(number(7), ProposalState::Denied);
+    for page in [
+        queue::page(&frame, &[], "all"),
+        outcome::page(&frame, &row, "undo"),
+        history::page(&frame, &[row], None),
+        freeze::page(&frame, "token"),
+    ] {
+        assert!(page.contains("Everything is frozen") && page.contains("<code>fleetwatchctl thaw</code>"));
+        assert!(!page.contains("href=\"/freeze\"") && !page.contains("action=\"/freeze\""));
+    }
+}
+
+#[test]
+fn the_undo_is_offered_only_for_what_ran_and_can_be_undone() {
+    let frame = frame(Language::English);
+    for state in ProposalState::ALL {
+        for undoable in [true, false] {
+            let mut row = row(number(7), state);
+            row.undoable = undoable;
+            let page = outcome::page(&frame, &row, "token-undo");
+            let offered = page.contains("action=\"/undo\"") && page.contains("value=\"token-undo\"");
+            assert_eq!(offered, undoable && state == ProposalState::Ok, "{}", state.as_str());
+        }
+    }
+}
+
+#[test]
+fn surfaces_and_isolation_speak_the_readers_language() {
+    let rows = [row(number(7), ProposalState::Ok)];
+    let spanish = frame(Language::Spanish);
+    for page in [history::page(&spanish, &rows, None), outcome::page(&spanish, &rows[0], "undo")] {
+        assert!(page.contains("(página)") && page.contains("aislamiento: ninguno"), "{page}");
+    }
+    assert!(history::page(&frame(Language::English), &rows, None).contains("(page)"));
+}
+
+#[test]
+fn every_card_names_its_units_by_id_beside_the_heading() {
+    for page in
+        [card_page(&calm_card(7, "Hall A"), Language::English), confirm_page(&reboot(7, "Hall A"), Language::English)]
+    {
+        let head = &page[page.find("<h1").unwrap()..page.find("</header></").map_or(page.len(), |at| at)];
+        assert!(head.contains("<code class=\"id\"><bdi>19012341234</bdi></code>"));
+    }
+}
+
+#[test]
+fn one_card_has_one_digest_in_both_languages() {
+    let card = reboot(7, "Hall A");
+    let digest = format!("name=\"digest\" value=\"{}\"", "07".repeat(32));
+    for language in [Language::English, Language::Spanish] {
+        assert_eq!(card_page(&card, language).matches(&digest).count(), 1);
+    }
+}
+
+#[test]
+fn every_argument_byte_and_target_id_is_visible_text_of_the_page() {
+    let odd: Vec<char> = "aZ0 \"\\<&';>\n\0\u{1b}\u{202e}\u{200b}\u{a0}é字".chars().collect();
+    let mut dice: u64 = 0x9e37_79b9_7f4a_7c15;
+    for _ in 0..200 {
+        let mut text = String::new();
+        for _ in 0..24 {
+            dice ^= dice << 13;
+            dice ^= dice >> 7;
+            dice ^= dice << 17;
+            text.push(odd[usize::try_from(dice % 18).unwrap()]);
+        }
+        let shown = protocol::shown::Shown::whole(&text).into_string();
+        let mut card = reboot(7, "Hall A");
+        card.facts.arguments[0].name.clone_from(&shown);
+        card.facts.arguments[0].json.clone_from(&shown);
+        card.facts.targets[0].id.clone_from(&shown);
+        for language in [Language::English, Language::Spanish] {
+            let page = card_page(&card, language);
+            let seen = visible(&page);
+            // Once as the name, once as the value, and the id beside the heading and in its row.
+            assert_eq!(seen.matches(&shown).count(), 4, "{shown:?}\n{seen}");
+        }
+    }
+}
+
+// The text between the tags, as a reader sees it.
+fn visible(page: &str) -> String {
+    let texts = page.split('<').filter_map(|piece| piece.split_once('>')).map(|(_, text)| text);
+    let text = texts.collect::<Vec<_>>().join("\n");
+    text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
 }

@@ -11,7 +11,7 @@ pub(super) fn whens(text: &str) -> Markup {
     let mut rest = text;
     while let Some(at) = next(rest) {
         let (before, found) = rest.split_at(at);
-        let (found, after) = found.split_at(SHAPE.len());
+        let (found, after) = found.split_at(SHAPE.len() + zone(&found[SHAPE.len()..]));
         pieces.push((before, found));
         rest = after;
     }
@@ -19,6 +19,14 @@ pub(super) fn whens(text: &str) -> Markup {
         @for (before, found) in pieces { (before) span.when { (found) } }
         (rest)
     }
+}
+
+// How much of what follows is a blank and the zone's short name, such as CET or -03.
+fn zone(after: &str) -> usize {
+    let Some(name) = after.strip_prefix(' ') else { return 0 };
+    let length = name.bytes().take_while(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b"+-".contains(b)).count();
+    let ends = name[length..].chars().next().is_none_or(|next| !next.is_alphanumeric());
+    if (2..=5).contains(&length) && ends { length + 1 } else { 0 }
 }
 
 // A match is ASCII through and through, so both its ends are ends of characters.
@@ -37,7 +45,10 @@ mod tests {
             ("", ""),
             ("no date", "no date"),
             ("2026-11-29", "2026-11-29"),
-            ("2026-11-29 21:03 CET", "<span class=\"when\">2026-11-29 21:03</span> CET"),
+            ("2026-11-29 21:03 CET (20:03 UTC)", "<span class=\"when\">2026-11-29 21:03 CET</span> (20:03 UTC)"),
+            ("at 2026-11-29 21:03 -03.", "at <span class=\"when\">2026-11-29 21:03 -03</span>."),
+            ("2026-11-29 21:03 to", "<span class=\"when\">2026-11-29 21:03</span> to"),
+            ("2026-11-29 21:03 Ana", "<span class=\"when\">2026-11-29 21:03</span> Ana"),
             (
                 "\u{201c}é<b>\" 2026-11-29 21:03é2026-11-29 22:03",
                 "\u{201c}é&lt;b&gt;&quot; <span class=\"when\">2026-11-29 21:03</span>é<span class=\"when\">2026-11-29 22:03</span>",

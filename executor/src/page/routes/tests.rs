@@ -1,3 +1,5 @@
+mod further;
+
 use super::{Site, place};
 use crate::page::door::Door;
 use crate::page::door::played::{PIN, Played, card, number, reboot};
@@ -52,9 +54,11 @@ impl World {
     }
 
     fn request(&self, method: Method, path: &str, body: &str) -> PageRequest {
+        let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
         PageRequest {
             method,
             path: path.into(),
+            query: query.map(str::to_owned),
             host: HOST.into(),
             cookie: self.cookie.clone().map(Zeroizing::new),
             origin: (method == Method::Post).then(|| ORIGIN.into()),
@@ -118,7 +122,7 @@ fn there_are_no_other_places() {
         "/card/99999999999999999999",
         "//",
         "/favicon.ico",
-        "/freeze",
+        "/thaw",
         "/ask",
         "/deny/",
         "/%2e",
@@ -241,6 +245,8 @@ async fn looking_decides_nothing() {
         "/deny-all",
         "/confirm",
         "/logout",
+        "/freeze",
+        "/undo",
     ] {
         for method in [Method::Get, Method::Head] {
             let body = "number=7&token=x";
@@ -249,7 +255,11 @@ async fn looking_decides_nothing() {
     }
     let asked = world.desk.asked();
     assert!(
-        asked.iter().all(|ask| !ask.contains("deny") && !ask.contains("approve") && !ask.contains("check")),
+        asked.iter().all(|ask| !ask.contains("deny")
+            && !ask.contains("approve")
+            && !ask.contains("check")
+            && !ask.contains("freeze")
+            && !ask.contains("undo")),
         "{asked:?}"
     );
     // Nobody reads the answer to a HEAD: it does not mark the card as seen.
@@ -409,6 +419,8 @@ async fn a_post_from_elsewhere_decides_nothing_and_signs_nobody_in() {
         ("/deny", form(&card_page, "/deny")),
         ("/deny-all", form(&queue, "/deny-all")),
         ("/logout", form(&queue, "/logout")),
+        ("/freeze", form(&world.get("/freeze").await.body, "/freeze")),
+        ("/undo", form(&card_page, "/deny")),
         ("/confirm", format!("{}&confirm=x", form(&card_page, "/approve"))),
         ("/login", format!("secret={}&pin={PIN}", world.secret())),
     ];
@@ -442,7 +454,14 @@ async fn a_post_without_a_session_decides_nothing() {
     let (yes, deny) = (form(&page, "/approve"), form(&page, "/deny"));
     world.desk.asked();
     world.cookie = None;
-    for (path, body) in [("/approve", &yes), ("/deny", &deny), ("/deny-all", &deny), ("/confirm", &yes)] {
+    for (path, body) in [
+        ("/approve", &yes),
+        ("/deny", &deny),
+        ("/deny-all", &deny),
+        ("/confirm", &yes),
+        ("/freeze", &deny),
+        ("/undo", &deny),
+    ] {
         let answer = world.post(path, body).await;
         assert_eq!(answer.status, 403, "{path}");
         assert!(answer.body.contains("Nothing was decided."));

@@ -12,6 +12,7 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use rustls_platform_verifier::ConfigVerifierExt;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
@@ -27,6 +28,8 @@ pub(super) fn tls_config() -> Result<Arc<ClientConfig>, String> {
 
 /// Largest answer that is read, in bytes.
 const MAX_ANSWER: usize = 1024 * 1024;
+/// How long the end of a greeting's event stream is waited for, so that the connection can be used again.
+const STREAM_END: Duration = Duration::from_millis(250);
 
 /// Why a call has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +75,18 @@ impl Connection {
     pub(super) async fn greet(&mut self, request: Request<Full<Bytes>>) -> Result<(Parts, Vec<u8>), String> {
         self.sender.ready().await.map_err(|_| "the connection closed".to_owned())?;
         let response = self.sender.send_request(request).await.map_err(|_| "the connection closed".to_owned())?;
-        read(response).await.map_err(|()| "the answer broke off".to_owned())
+        let (head, body, stream) = read(response).await.map_err(|()| "the answer broke off".to_owned())?;
+        if let Some(mut stream) = stream {
+            let rest = async { while let Some(Ok(_)) = stream.frame().await {} };
+            // Not over in time: the connection is not free, and whoever needs it asks.
+            let _ = tokio::time::timeout(STREAM_END, rest).await;
+        }
+        Ok((head, body))
+    }
+
+    /// Whether another message can be sent; not so after a stream that goes on behind its answer.
+    pub(super) async fn is_free(&mut self) -> bool {
+        self.sender.ready().await.is_ok()
     }
 
     /// The one call. `NotSent` only when hyper hands the request back unwritten.
@@ -87,11 +101,15 @@ impl Connection {
                 return Err(if unwritten { SendError::NotSent } else { SendError::Lost });
             }
         };
-        read(response).await.map_err(|()| SendError::Lost)
+        let (head, body, _) = read(response).await.map_err(|()| SendError::Lost)?;
+        Ok((head, body))
     }
 }
 
-async fn read(response: Response<Incoming>) -> Result<(Parts, Vec<u8>), ()> {
+/// The answer, and the event stream behind it if there is one.
+type Answer = (Parts, Vec<u8>, Option<Incoming>);
+
+async fn read(response: Response<Incoming>) -> Result<Answer, ()> {
     let (head, body) = response.into_parts();
     let streams = head
         .headers
@@ -102,12 +120,12 @@ async fn read(response: Response<Incoming>) -> Result<(Parts, Vec<u8>), ()> {
         return read_stream(head, body).await;
     }
     let bytes = Limited::new(body, MAX_ANSWER).collect().await.map_err(|_| ())?.to_bytes();
-    Ok((head, bytes.to_vec()))
+    Ok((head, bytes.to_vec(), None))
 }
 
 /// An event stream may stay open after the answer: reading stops at the first whole event that is a JSON-RPC answer. Only
 /// events that have become whole since the last look are parsed.
-async fn read_stream(head: Parts, mut body: Incoming) -> Result<(Parts, Vec<u8>), ()> {
+async fn read_stream(head: Parts, mut body: Incoming) -> Result<Answer, ()> {
     let mut seen = Vec::new();
     let mut looked = 0;
     while let Some(frame) = body.frame().await {
@@ -123,7 +141,7 @@ async fn read_stream(head: Parts, mut body: Incoming) -> Result<(Parts, Vec<u8>)
             if super::reply::has_answer(seen.get(looked..end).unwrap_or_default()) {
                 seen.truncate(end);
                 seen.drain(..looked);
-                return Ok((head, seen));
+                return Ok((head, seen, Some(body)));
             }
             looked = end;
         }

@@ -4,6 +4,9 @@ use hyper::HeaderMap;
 use hyper::header::CONTENT_TYPE;
 use serde_json::Value;
 
+/// Words of [`result_of`] for an answer that is the protocol's own "no".
+pub(super) const PROTOCOL_ERROR: &str = "the server answered with a protocol error";
+
 /// The `result` of the JSON-RPC answer with this id.
 pub(super) fn result_of(headers: &HeaderMap, body: &[u8], id: u64) -> Result<Value, &'static str> {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -18,7 +21,7 @@ pub(super) fn result_of(headers: &HeaderMap, body: &[u8], id: u64) -> Result<Val
         return Err("the answer belongs to another question");
     }
     if answer.get("error").is_some() {
-        return Err("the server answered with a protocol error");
+        return Err(PROTOCOL_ERROR);
     }
     answer.get("result").cloned().ok_or("the answer holds no result")
 }
