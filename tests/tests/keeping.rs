@@ -143,7 +143,11 @@ fn a_backup_comes_back_and_nothing_that_was_live_lives_on() {
     assert_eq!(world.state_of(live), ProposalState::ExpiredUnseen, "live in the backup, and it has run since");
     assert!(world.control().history().iter().all(|row| row.number != later));
     let (_, status) = world.status();
-    assert_eq!(status["executor"]["start"], json!({ "expired": 1, "unknown": 0, "restored": 1, "backup": true }), "{status}");
+    assert_eq!(
+        status["executor"]["start"],
+        json!({ "expired": 1, "unknown": 0, "restored": 1, "backup": true }),
+        "{status}"
+    );
     assert!(status["wrong"].to_string().contains("an old database was restored"), "{status}");
     assert_eq!(world.audit("restored").len(), 1);
     assert!(ctl(&world, &["audit", "verify"], 0).contains("The audit holds"));

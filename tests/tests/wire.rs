@@ -1,7 +1,8 @@
 //! The one write on the wire (`seed 000, Flow 6`): whatever the other end does, exactly one `tools/call` leaves, and what is
 //! not a plain answer is `unknown`, final, and never tried again.
 //!
-//! The fault `stalls` is left to the back end's own tests: the executor waits a whole minute for an answer.
+//! The fault `stalls` is left to the back end's own tests: the executor waits a whole minute for an answer, which is too
+//! long for a suite that runs at every change.
 
 use fleetwatch_tests::world::{Fate, READING, Seen, World, code_of, must, recording, some};
 use protocol::ids::ProposalNumber;
@@ -256,4 +257,53 @@ fn the_call_is_the_canonical_bytes_alone_on_its_connection() {
     assert_eq!(methods, ["initialize", "notifications/initialized", "tools/call"]);
     assert!(write.head.starts_with("POST /mcp HTTP/1.1"), "{}", write.head);
     assert_eq!(world.writes().len(), 1);
+}
+
+// An event stream that is announced as endless and breaks off behind these bytes.
+fn broken_stream(events: &str) -> Fate {
+    let chunk = format!("{:x}\r\n{events}\r\n", events.len());
+    Fate::Answer(format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n{chunk}"
+    ))
+}
+
+// Nobody takes a broken stream up again: an event's id invites that, and a second call would be a second write.
+#[test]
+fn a_stream_that_breaks_off_and_a_server_error_are_unknown_and_never_asked_again() {
+    let world = World::builder().without_assistant().with_proxies().start();
+    let half = r#"{"jsonrpc":"2.0","id":2,"result":{"structuredContent":"#;
+    let error = |status: &str| Fate::Answer(format!("HTTP/1.1 {status}\r\ncontent-length: 3\r\n\r\nno\n"));
+    let rows = [
+        ("without a byte", broken_stream(": ok\n\n")),
+        ("behind an event id", broken_stream("id: 7\nretry: 1\ndata:\n\n")),
+        ("behind an id, within the answer", broken_stream(&format!("id: 7\ndata: {half}"))),
+        ("without an id, within the answer", broken_stream(&format!("data: {half}"))),
+        (
+            "behind a notification",
+            broken_stream("data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}\n\n"),
+        ),
+        ("502", error("502 Bad Gateway")),
+        ("503 with a time to come back", error("503 Service Unavailable\r\nretry-after: 0")),
+    ];
+    approve_each(
+        &world,
+        &rows,
+        |(_, fate), _| write_meets(&world, fate),
+        |(what, _), place, _, ended| {
+            let Ok(news) = ended else { return must(Err(format!("{ended:?}")), what) };
+            assert_eq!((news.state, &news.refusal), (ProposalState::Unknown, &None), "{what}: {news:?}");
+            assert!(news.detail.contains("read back: channel 1 is stopped"), "{what}: {news:?}");
+            assert_eq!(writes_seen(&world), place + 1, "{what}: exactly one more");
+        },
+    );
+    let seen = some(world.proxies.as_ref(), "the proxies").0.seen();
+    let resumed =
+        |seen: &&Seen| seen.head.starts_with("GET ") || seen.head.to_ascii_lowercase().contains("last-event-id");
+    assert_eq!(seen.iter().filter(resumed).count(), 0, "no stream is taken up again");
+    let of_writes: Vec<_> = seen.iter().filter(|seen| is_write(seen)).map(|seen| seen.connection).collect();
+    for connection in of_writes {
+        let last = seen.iter().rfind(|seen| seen.connection == connection);
+        assert!(last.is_some_and(is_write), "nothing follows the write on its connection");
+    }
+    assert_eq!(world.writes(), [], "the fleet itself never saw one");
 }

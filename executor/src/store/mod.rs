@@ -184,7 +184,11 @@ impl Store {
 
 fn lock(folder: &Path) -> Result<Flock<File>, StoreError> {
     let path = folder.join("store.lock");
-    let file = host::files::append_open(&path).map_err(|e| StoreError::File(e.to_string()))?;
+    let file = host::files::append_open(&path).map_err(|e| {
+        StoreError::File(format!(
+            "{e}; make the state folder writable for this user and its disk not full or read-only, then start again"
+        ))
+    })?;
     Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| {
         StoreError::File(format!("{} is held: another executor uses this folder; stop it first", path.display()))
     })
@@ -214,10 +218,16 @@ fn check_whole(connection: &Connection) -> Result<(), StoreError> {
 }
 
 fn damaged(path: &Path, error: &StoreError) -> StoreError {
-    StoreError::File(format!(
-        "{} cannot be used ({error}); move it away and restore a backup with fleetwatchctl restore, or look at the disk",
-        path.display()
-    ))
+    use rusqlite::ErrorCode::{CannotOpen, DiskFull, ReadOnly, SystemIoFailure};
+    let disk = matches!(error, StoreError::Sqlite(error) if error.sqlite_error_code().is_some_and(|code| {
+        matches!(code, CannotOpen | DiskFull | ReadOnly | SystemIoFailure)
+    }));
+    let advice = if disk {
+        "free space on its disk and make it writable, then start again; leave the file where it is"
+    } else {
+        "move it away and restore a backup with fleetwatchctl restore"
+    };
+    StoreError::File(format!("{} cannot be used ({error}); {advice}", path.display()))
 }
 
 fn migrate(connection: &Connection) -> Result<(), StoreError> {

@@ -51,6 +51,10 @@ impl ProposalRow {
     /// Who decided and how it stands, for those who came too late.
     pub(crate) fn who_won(&self) -> String {
         let state = self.state.as_str();
+        if self.state == ProposalState::Expired {
+            let by = &self.decided_by;
+            return format!("proposal {} was approved by {by} ({}) and is expired", self.number, self.surface);
+        }
         match (self.decided_by.as_str(), self.surface.as_str()) {
             ("", _) => format!("proposal {} is {state}", self.number),
             (by, "") => format!("proposal {} is {state}, by {by}", self.number),

@@ -39,6 +39,8 @@ pub enum Fate {
     Hold,
     /// It is passed on.
     Pass,
+    /// It is passed on after this long.
+    PassAfter(Duration),
     /// The connection is reset while most of it is unread; the server never sees it. Only for requests that fit one read.
     Reset,
 }
@@ -165,6 +167,7 @@ impl Inner {
                     }
                 }
                 Fate::CloseAfterAnswer => last.store(true, Ordering::SeqCst),
+                Fate::PassAfter(wait) => sleep(wait),
                 Fate::Answer(_) | Fate::Close | Fate::Pass => {}
             }
             if whole(&peeked).is_some() {

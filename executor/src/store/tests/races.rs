@@ -83,7 +83,9 @@ impl Hand {
     ) -> Result<T, Refusal> {
         self.runtime.block_on(self.store.call(work)).map_err(|error| match error {
             StoreError::Refused(refusal) => refusal,
-            other => panic!("the store itself failed: {other}"),
+            StoreError::Corrupt(_) | StoreError::File(_) | StoreError::Sqlite(_) | StoreError::Stopped => {
+                panic!("the store itself failed: {error}")
+            }
         })
     }
 

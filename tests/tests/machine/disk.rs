@@ -1,0 +1,313 @@
+//! A disk that fails or is full between a yes and its outcome (`seed 000, Flow 4 to 6`): whatever call on the store's files
+//! fails, once or from then on, nothing is written to the fleet without its spent line and its consumed row, and the person
+//! hears a refusal with a code or an outcome.
+//!
+//! `strace` attaches to the running executor and fails the n-th call of one kind, counted for each thread; the store has one
+//! thread, so that n means what it says. It needs the right to trace: root, or `kernel.yama.ptrace_scope` at 0.
+
+use fleetwatch_tests::places::binary;
+use fleetwatch_tests::world::{ControlClient, READING, World, must, recording, some, until};
+use protocol::ids::ProposalNumber;
+use protocol::propose::{News, ProposalState};
+use protocol::refusal::{Refusal, RefusalCode as Code};
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::thread::{self, sleep};
+use std::time::Duration;
+
+const SOON: Duration = Duration::from_secs(20);
+const ROOMS: [&str; 3] = ["Hall A", "Courtroom 1", "Chapel"];
+const AT_ONCE: usize = 5;
+
+/// One call that fails.
+#[derive(Debug, Clone, Copy)]
+struct Fault {
+    call: &'static str,
+    error: &'static str,
+    /// Which one, from 1.
+    nth: u64,
+    /// And all that come after it.
+    on: bool,
+}
+
+// Small, and the same numbers at every run.
+fn some_of(count: usize, most: u64, seed: u64) -> BTreeSet<u64> {
+    let (mut state, mut picked) = (seed, BTreeSet::new());
+    while picked.len() < count {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        picked.insert((state >> 33) % most + 1);
+    }
+    picked
+}
+
+// Thirty-nine. A run syncs about six times and writes about forty pieces of the log; the spent log is one `write`.
+fn faults() -> Vec<Fault> {
+    let mut all = Vec::new();
+    let mut add = |call, error, on, nths: &mut dyn Iterator<Item = u64>| {
+        all.extend(nths.map(|nth| Fault { call, error, nth, on }));
+    };
+    add("fsync", "EIO", false, &mut (1..=6));
+    add("fsync", "ENOSPC", false, &mut (1..=3));
+    add("fsync", "EIO", true, &mut (1..=4));
+    add("fdatasync", "EIO", false, &mut (1..=1));
+    add("ftruncate", "EIO", false, &mut (1..=1));
+    for error in ["EIO", "ENOSPC"] {
+        add("write", error, false, &mut (1..=1));
+    }
+    add("write", "ENOSPC", true, &mut (1..=1));
+    add("pwrite64", "EIO", false, &mut some_of(9, 44, 1).into_iter());
+    add("pwrite64", "ENOSPC", false, &mut some_of(8, 44, 2).into_iter());
+    add("pwrite64", "ENOSPC", true, &mut some_of(4, 44, 3).into_iter());
+    all
+}
+
+/// strace on the executor, until it is dropped.
+struct Tracer {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Tracer {
+    fn attach(world: &mut World, fault: Fault, name: &str) -> Self {
+        let pid = world.executor().pid();
+        let log = world.folder().join("logs").join(name);
+        let Fault { call, error, nth, on } = fault;
+        let from_then_on = if on { "+" } else { "" };
+        let mut command = Command::new("strace");
+        command.args(["-f", "-qq", "-p", &pid.to_string(), "-e", &format!("trace={call}")]);
+        command.args(["-e", &format!("inject={call}:error={error}:when={nth}{from_then_on}"), "-o"]).arg(&log);
+        for file in ["store.db", "store.db-wal", "store.db-shm", "spent.log"] {
+            command.arg("-P").arg(world.folder().join("executor").join(file));
+        }
+        let mut child = must(command.stdin(Stdio::null()).spawn(), "strace: run tests/install-peers");
+        until(SOON, "strace on every thread", || {
+            assert!(must(child.try_wait(), "strace").is_none(), "strace may not trace the executor");
+            is_traced(pid).then_some(())
+        });
+        Self { child, log }
+    }
+
+    // Lets go of the executor, which goes on; tells how many calls failed.
+    fn detach(mut self) -> usize {
+        let pid = self.child.id().to_string();
+        assert!(must(Command::new("kill").args(["-INT", &pid]).status(), "kill").success());
+        let _ = must(self.child.wait(), "strace");
+        let told = std::fs::read_to_string(&self.log).unwrap_or_default();
+        told.lines().filter(|line| line.contains("(INJECTED)")).count()
+    }
+}
+
+impl Drop for Tracer {
+    fn drop(&mut self) {
+        // Gone already, unless the test has failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn is_traced(pid: u32) -> bool {
+    let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return false };
+    let traced = |task: PathBuf| {
+        let status = std::fs::read_to_string(task.join("status")).unwrap_or_default();
+        status.lines().any(|line| line.strip_prefix("TracerPid:").is_some_and(|tracer| tracer.trim() != "0"))
+    };
+    tasks.filter_map(Result::ok).all(|task| traced(task.path()))
+}
+
+/// One change and what a fault made of it.
+struct Run {
+    fault: Fault,
+    number: ProposalNumber,
+    room: &'static str,
+    said: Result<News, Refusal>,
+    failed: usize,
+}
+
+fn writes_of(world: &World, room: &str) -> usize {
+    let arguments = recording("start", &world.room(room), 1);
+    world.writes().iter().filter(|call| call.arguments == arguments).count()
+}
+
+// The line, the row and the audit's word of one approval.
+fn records_of(world: &World, number: ProposalNumber) -> (usize, i64, i64) {
+    let spent = std::fs::read_to_string(world.folder().join("executor/spent.log")).unwrap_or_default();
+    let is_its_own = |line: &&str| line.split(' ').nth(3) == Some(number.to_string().as_str());
+    let sql = "SELECT (SELECT count(*) FROM approvals WHERE proposal = ?1 AND used = 1),
+                      (SELECT count(*) FROM audit WHERE proposal = ?1 AND kind = 'consumed')";
+    let number = must(i64::try_from(number.get()), "a number");
+    let (row, audit) =
+        must(world.database().query_row(sql, [number], |row| Ok((row.get(0)?, row.get(1)?))), "the records");
+    (spent.lines().filter(is_its_own).count(), row, audit)
+}
+
+fn approved_under(world: &mut World, fault: Fault, proposal: (ProposalNumber, &'static str), yes: &mut Yes) -> Run {
+    let (number, room) = proposal;
+    let tracer = Tracer::attach(world, fault, &format!("strace-{number}"));
+    let said = yes.operator.decide(yes.operator.yes_to(&yes.card));
+    let failed = tracer.detach();
+    Run { fault, number, room, said, failed }
+}
+
+struct Yes {
+    operator: ControlClient,
+    card: control::card::Card,
+}
+
+// As soon as the disk is well again.
+fn judge(world: &World, run: &Run) {
+    let Run { fault, number, room, said, failed } = run;
+    let writes = writes_of(world, room);
+    // A disk that stays broken keeps an outcome waiting; the executor offers it again every second.
+    let row = until(SOON, "an end", || {
+        let row = world.control().row(*number);
+        (row.state != ProposalState::Consumed).then_some(row)
+    });
+    let records = records_of(world, *number);
+    let story = format!("{fault:?}, {failed} failed, {writes} writes, records {records:?}: {said:?}; {row:?}");
+    assert!(writes <= 1, "{story}");
+    if writes == 1 {
+        assert_eq!(records, (1, 1, 1), "an action without its record: {story}");
+    }
+    match said {
+        Err(refusal) => {
+            assert_eq!((refusal.code, writes), (Code::StoreFailed, 0), "{story}");
+            let nothing_to_come = [ProposalState::Pending, ProposalState::Refused, ProposalState::Approved];
+            assert!(nothing_to_come.contains(&row.state), "{story}");
+        }
+        Ok(news) => {
+            let ran = [ProposalState::Ok, ProposalState::Unknown].contains(&news.state);
+            assert!(ran || news.refusal.is_some(), "{story}");
+            assert_eq!(writes, usize::from(news.state == ProposalState::Ok), "{story}");
+            assert_eq!(row.state, news.state, "the disk is well again, and the outcome is recorded: {story}");
+        }
+    }
+    if *failed == 0 {
+        assert!(said.as_ref().is_ok_and(|news| news.state == ProposalState::Ok), "nothing failed: {story}");
+    }
+}
+
+// Killed and started again on what the faults left behind.
+fn judge_after_a_start(world: &mut World, runs: &[Run]) {
+    let before = world.writes().len();
+    world.kill_executor();
+    world.start_executor();
+    sleep(Duration::from_millis(1_300));
+    assert_eq!(world.writes().len(), before, "something ran after the start");
+    for run in runs {
+        let (row, records) = (world.control().row(run.number), records_of(world, run.number));
+        let story = format!("{:?}, {:?}: {row:?}, records {records:?}", run.fault, run.said);
+        if writes_of(world, run.room) == 1 {
+            assert!([ProposalState::Ok, ProposalState::Unknown].contains(&row.state), "{story}");
+            assert_eq!(records, (1, 1, 1), "{story}");
+        } else {
+            assert_ne!(row.state, ProposalState::Ok, "{story}");
+        }
+        let over = world.control().show(run.number);
+        assert!(over.is_err(), "nothing can be had of it any more: {story}");
+    }
+    assert_eq!(world.control().audit().broken, None);
+}
+
+fn in_a_world_of_their_own(faults: &[Fault]) -> Vec<(Fault, usize)> {
+    let mut world = World::builder().without_assistant().start();
+    let proposals: Vec<_> = faults
+        .iter()
+        .zip(ROOMS)
+        .map(|(fault, room)| {
+            let asked = world.propose("a", "batch_recording", &recording("start", &world.room(room), 1));
+            (*fault, must(asked, room), room)
+        })
+        .collect();
+    let yeses = proposals.iter().map(|(_, number, _)| {
+        let mut operator = world.control();
+        let card = must(operator.show(*number), "a card");
+        Yes { operator, card }
+    });
+    let mut yeses: Vec<Yes> = yeses.collect();
+    sleep(READING);
+    let mut runs = Vec::new();
+    for ((fault, number, room), yes) in proposals.into_iter().zip(&mut yeses) {
+        let run = approved_under(&mut world, fault, (number, room), yes);
+        judge(&world, &run);
+        runs.push(run);
+    }
+    judge_after_a_start(&mut world, &runs);
+    runs.iter().map(|run| (run.fault, run.failed)).collect()
+}
+
+#[test]
+fn a_disk_that_fails_at_any_call_of_a_run_is_a_refusal_and_never_an_action_without_its_record() {
+    let faults = faults();
+    assert!(faults.len() <= 40);
+    // Neighbours in the list go to different worlds.
+    let worlds = faults.len().div_ceil(ROOMS.len());
+    let mut groups: Vec<Vec<Fault>> = vec![Vec::new(); worlds];
+    for (place, fault) in faults.iter().enumerate() {
+        some(groups.get_mut(place % worlds), "a world").push(*fault);
+    }
+    let (left, failed) = (Mutex::new(groups), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                loop {
+                    let next = left.lock().unwrap().pop();
+                    let Some(group) = next else { return };
+                    let found = in_a_world_of_their_own(&group);
+                    failed.lock().unwrap().extend(found);
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap();
+    assert_eq!(failed.len(), faults.len());
+    // Most of them hit something; what a run does not call cannot fail.
+    let hit = failed.iter().filter(|(_, count)| *count > 0).count();
+    assert!(hit >= 28, "only {hit} of {}: {failed:?}", failed.len());
+}
+
+/// What is done to the state folder before the executor starts, in a mount namespace of its own.
+const READ_ONLY: &str = r#"mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@""#;
+const FULL_AND_NEW: &str =
+    r#"mount -t tmpfs -o size=2m,mode=700 tmpfs "$0" && { cat /dev/zero >"$0/other" 2>/dev/null; exec "$@"; }"#;
+const FULL_AND_OLD: &str = r#"cp -a "$0" "$0.old" && mount -t tmpfs -o size=2m,mode=700 tmpfs "$0" && cp -a "$0.old/." "$0" && { cat /dev/zero >"$0/other" 2>/dev/null; exec "$@"; }"#;
+
+fn start_after(world: &World, script: &str) -> (Option<i32>, String) {
+    let mut command = Command::new("timeout");
+    command.args(["20", "unshare", "--mount", "sh", "-c", script]).arg(world.folder().join("executor"));
+    command.arg(binary("fleetwatch-executor")).arg("--stop-with-stdin").stdin(Stdio::null());
+    command.env_clear().envs(&world.executor_settings).envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+    let output = must(command.output(), "the executor");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn a_state_folder_that_cannot_be_written_stops_the_start_with_what_to_do() {
+    let mut world = World::builder().without_assistant().start();
+    if must(std::fs::metadata(world.folder()), "the folder").uid() != 0 {
+        eprintln!("mounting needs root: not tested");
+        return;
+    }
+    let number =
+        must(world.propose("a", "batch_recording", &recording("start", &world.room("Hall A"), 1)), "a proposal");
+    assert_eq!(world.stop_executor(), Some(0));
+    for (name, script, words) in [
+        ("read-only", READ_ONLY, ["/executor/store.lock", "read-only"]),
+        ("full and new", FULL_AND_NEW, ["/executor/store.db", "disk is full"]),
+        ("full and old", FULL_AND_OLD, ["/executor/store.db", "look at the disk"]),
+    ] {
+        let (code, log) = start_after(&world, script);
+        assert_eq!(code, Some(1), "{name}: {log}");
+        let log = log.to_lowercase();
+        assert!(words.iter().all(|word| log.contains(word)), "{name}: {log}");
+        // What is wrong; what to do.
+        assert!(log.contains("; "), "{name}: {log}");
+        assert!(!log.contains("panicked"), "{name}: {log}");
+    }
+    // The folder itself was not touched, and all is well once it can be written.
+    world.start_executor();
+    assert_eq!(world.state_of(number), ProposalState::ExpiredUnseen);
+    assert_eq!(world.control().audit().broken, None);
+}
