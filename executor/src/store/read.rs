@@ -53,7 +53,7 @@ impl ProposalRow {
         let state = self.state.as_str();
         if self.state == ProposalState::Expired {
             let by = &self.decided_by;
-            return format!("proposal {} was approved by {by} ({}) and is expired", self.number, self.surface);
+            return format!("proposal {} is expired, by the clock; approved by {by} ({})", self.number, self.surface);
         }
         match (self.decided_by.as_str(), self.surface.as_str()) {
             ("", _) => format!("proposal {} is {state}", self.number),
