@@ -25,7 +25,8 @@ use tokio::net::UnixListener;
 
 /// Longest time that one question may take at the model.
 const WALL: Duration = Duration::from_secs(60);
-const SOCKET_MODE: u32 = 0o660;
+/// Who may ask when the daemons run as users of their own.
+const ASKERS: &str = "fleetwatch-agents";
 
 /// Everything a question is answered with.
 #[derive(Debug)]
@@ -51,6 +52,8 @@ pub(crate) enum StartError {
     Endpoint(EndpointError),
     /// A file or folder.
     File(FileError),
+    /// The group of those who may ask is missing.
+    Group,
     /// The model's client.
     Model(model::SetupError),
     /// A policy file.
@@ -71,6 +74,9 @@ impl fmt::Display for StartError {
             Self::Clock(error) => write!(f, "{error}"),
             Self::Endpoint(error) => write!(f, "FLEETWATCH_EPIPHAN_MCP_URL: {error}"),
             Self::File(error) => write!(f, "{error}"),
+            Self::Group => {
+                write!(f, "ask.sock: this machine has no group {ASKERS}; make it and put those who may ask into it")
+            }
             Self::Model(error) => write!(f, "{error}"),
             Self::Policy(error) => write!(f, "{error}"),
             Self::Reader(error) => write!(f, "{error}"),
@@ -90,9 +96,13 @@ impl StartError {
     pub(crate) fn is_configuration(&self) -> bool {
         match self {
             Self::Clock(_) | Self::Reader(_) | Self::Socket(_) => false,
-            Self::Endpoint(_) | Self::File(_) | Self::Model(_) | Self::Policy(_) | Self::SignIn(_) | Self::Zone(_) => {
-                true
-            }
+            Self::Endpoint(_)
+            | Self::File(_)
+            | Self::Group
+            | Self::Model(_)
+            | Self::Policy(_)
+            | Self::SignIn(_)
+            | Self::Zone(_) => true,
         }
     }
 }
@@ -136,15 +146,39 @@ impl Desk {
     }
 }
 
+/// Who may connect to `ask.sock`: its mode and its group (architecture, Sockets).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Askers {
+    mode: u32,
+    group: Option<u32>,
+}
+
+impl Askers {
+    /// This user alone when the executor runs as the same user, else the group of those who may ask.
+    ///
+    /// # Errors
+    /// [`StartError::Group`] when there is no such group.
+    pub(crate) fn of(executor_uid: u32) -> Result<Self, StartError> {
+        Self::choose(executor_uid == socket::my_uid(), || socket::gid_of_group(ASKERS))
+    }
+
+    fn choose(single_user: bool, group: impl FnOnce() -> Option<u32>) -> Result<Self, StartError> {
+        if single_user {
+            return Ok(Self { mode: 0o600, group: None });
+        }
+        group().map(|gid| Self { mode: 0o660, group: Some(gid) }).ok_or(StartError::Group)
+    }
+}
+
 /// `ask.sock`, in a folder that is made when it is missing.
 ///
 /// # Errors
 /// [`StartError`] when the folder or the socket is not safe.
-pub(crate) fn ask_socket(path: &Path) -> Result<UnixListener, StartError> {
+pub(crate) fn ask_socket(path: &Path, askers: Askers) -> Result<UnixListener, StartError> {
     if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
         files::ensure_private_dir(folder).map_err(StartError::File)?;
     }
-    socket::bind(path, SOCKET_MODE, None).map_err(StartError::Socket)
+    socket::bind(path, askers.mode, askers.group).map_err(StartError::Socket)
 }
 
 fn policies(folder: &Path) -> Result<(ToolPolicy, TimeZone), StartError> {
@@ -166,4 +200,29 @@ fn source(config: &Config, policy: &Arc<ToolPolicy>, clock: &Clock) -> Result<So
     };
     let client = ReadClient::new(endpoint, sign_in, Arc::clone(policy), clock.clone()).map_err(StartError::Reader)?;
     Ok(Source::Live(Box::new(client)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn one_user_keeps_ask_sock_and_two_share_it_with_a_group() {
+        let chosen = |single, gid| Askers::choose(single, || gid);
+        for gid in [None, Some(71)] {
+            assert_eq!(chosen(true, gid).unwrap(), Askers { mode: 0o600, group: None });
+        }
+        assert_eq!(chosen(false, Some(71)).unwrap(), Askers { mode: 0o660, group: Some(71) });
+        let missing = chosen(false, None).unwrap_err();
+        assert!(missing.is_configuration() && missing.to_string().contains("fleetwatch-agents"), "{missing}");
+    }
+
+    #[tokio::test]
+    async fn the_socket_of_a_single_user_is_for_that_user_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ask").join("ask.sock");
+        let _listener = ask_socket(&path, Askers::of(socket::my_uid()).unwrap()).unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    }
 }

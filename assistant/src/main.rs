@@ -9,6 +9,7 @@ mod keyword;
 mod language;
 mod listen;
 mod model;
+mod named;
 mod poll;
 mod prompt;
 mod propose;
@@ -56,9 +57,9 @@ fn main() -> ExitCode {
 
 async fn run(config: Config) -> Result<(), StartError> {
     let stop = host::stop::stop_requested(config.stop_with_stdin);
-    let path = config.ask_socket();
+    let (path, askers) = (config.ask_socket(), desk::Askers::of(config.executor_uid)?);
     let desk = Arc::new(Desk::new(config)?);
-    let listener = desk::ask_socket(&path)?;
+    let listener = desk::ask_socket(&path, askers)?;
     tracing::info!(socket = %path.display(), "{} is ready", protocol::hello::BUILD);
     tokio::select! {
         () = stop => {}

@@ -25,6 +25,10 @@ const FILE: &str = "witness.json";
 #[derive(Debug, Default)]
 struct Found {
     head: Option<AuditHead>,
+    // What the file holds, as far as we know.
+    written: Option<AuditHead>,
+    // A head that this run was given is in memory and in the file.
+    kept: bool,
     proposing: Option<Proposing>,
     // Empty when the executor answered.
     trouble: Option<String>,
@@ -61,7 +65,7 @@ impl Poll {
         let file = state_dir.join(FILE);
         let mut found = Found::default();
         match load(&file) {
-            Ok(head) => found.head = head,
+            Ok(head) => (found.head, found.written) = (head, head),
             Err(words) => {
                 tracing::error!(words, "the kept audit head cannot be used");
                 found.witness_trouble = Some(words);
@@ -139,22 +143,28 @@ impl Poll {
 
     // The hello of this very link carried the old head, so the executor has judged it before this one replaces it.
     fn keep(&self, head: AuditHead) {
-        let before = self.found().head;
-        if before == Some(head) {
-            return;
-        }
+        let (before, written) = {
+            let found = self.found();
+            (found.head, found.written)
+        };
         if before.is_some_and(|before| before.sequence > head.sequence) {
             tracing::warn!("the executor's audit is shorter than the one we held; was an old database restored?");
         }
-        let written = serde_json::to_vec(&head).map_err(|error| error.to_string());
-        let written =
-            written.and_then(|text| files::write_private(&self.file, &text).map_err(|error| error.to_string()));
-        let mut found = self.found();
-        found.head = Some(head);
-        if let Err(words) = &written {
+        let outcome = if written == Some(head) { Ok(()) } else { self.write(head) };
+        if let Err(words) = &outcome {
             tracing::error!(words, "the audit head could not be kept");
         }
-        found.witness_trouble = written.err();
+        let mut found = self.found();
+        found.head = Some(head);
+        if outcome.is_ok() {
+            (found.written, found.kept) = (Some(head), true);
+        }
+        found.witness_trouble = outcome.err();
+    }
+
+    fn write(&self, head: AuditHead) -> Result<(), String> {
+        let text = serde_json::to_vec(&head).map_err(|error| error.to_string())?;
+        files::write_private(&self.file, &text).map_err(|error| error.to_string())
     }
 
     fn remember(&self, items: Vec<News>) {
@@ -195,10 +205,11 @@ impl Poll {
         executor.into_iter().chain(witness).collect()
     }
 
-    /// Whether the executor answered the last poll.
+    /// Whether the executor answered the last poll and a head of this run is in memory and in the file: from then on the
+    /// executor has a witness.
     pub(crate) fn reached(&self) -> bool {
         let found = self.found();
-        found.trouble.is_none() && found.proposing.is_some()
+        found.trouble.is_none() && found.proposing.is_some() && found.kept
     }
 
     /// The news that are remembered, oldest first, each with our draft when we know it.
@@ -249,6 +260,26 @@ mod tests {
         again.refresh().await;
         assert_eq!(witnesses(&world.executor), [None, Some(7), Some(7)]);
         files::read_secret(&world.folder.path().join(FILE), Owner::Me).unwrap();
+    }
+
+    #[tokio::test]
+    async fn the_executor_counts_as_reached_only_once_a_head_is_in_the_file() {
+        let world = World::new(Vec::new()).await;
+        let state = world.folder.path().join("state");
+        let poll = Poll::new(world.desk.executor.clone(), &state);
+        // There is no such folder, so the head cannot be written.
+        poll.refresh().await;
+        assert!(poll.proposing().is_some() && poll.head().is_some() && !poll.reached());
+        assert!(poll.troubles()[0].contains("witness cannot be kept"), "{:?}", poll.troubles());
+        // The same head is tried again at the next poll.
+        files::ensure_private_dir(&state).unwrap();
+        poll.refresh().await;
+        assert!(poll.reached() && poll.troubles().is_empty(), "{:?}", poll.troubles());
+        // A head of an earlier run is a witness, but says nothing about this run's executor.
+        let again = Poll::new(world.desk.executor.clone(), &state);
+        assert!(again.head().is_some() && !again.reached());
+        again.refresh().await;
+        assert!(again.reached());
     }
 
     #[tokio::test]

@@ -9,6 +9,7 @@ use crate::keyword;
 use crate::language;
 use crate::model::answer::{Stop, ToolUse, Usage};
 use crate::model::{Model, ModelError, request};
+use crate::named::Rooms;
 use crate::poll::Drafted;
 use crate::prompt::{self, Notes};
 use crate::propose::{Draft, Drafts, Ending};
@@ -56,12 +57,12 @@ pub(crate) async fn ask(desk: &Desk, question: &str, teller: &mut Teller<'_>) ->
         )
         .await;
     };
-    let mut turn = Turn::new(desk, teller, language, asked).await;
-    let outcome = match tokio::time::timeout(desk.wall, turn.converse(model, question)).await {
+    let mut turn = Turn::new(desk, question, teller, (language, asked)).await;
+    let outcome = match tokio::time::timeout(desk.wall, turn.converse(model)).await {
         Ok(outcome) => outcome,
         Err(_) => Err(TurnError::Model(ModelError::Timeout)),
     };
-    turn.log(question, &outcome);
+    turn.log(&outcome);
     match outcome {
         Ok(said) => turn.finish(said).await,
         Err(TurnError::Asker(error)) => Err(error),
@@ -150,6 +151,7 @@ struct Said {
 
 struct Turn<'a, 'b> {
     desk: &'a Desk,
+    question: &'a str,
     teller: &'a mut Teller<'b>,
     language: Language,
     // What the operator's own words ask for; empty for a mere question.
@@ -157,6 +159,7 @@ struct Turn<'a, 'b> {
     // By the executor's hello, when somebody asked for a change.
     proposing: Option<Option<Proposing>>,
     seen: IdsSeen,
+    rooms: Rooms,
     drafts: Drafts,
     used: Vec<String>,
     calls: usize,
@@ -164,7 +167,12 @@ struct Turn<'a, 'b> {
 }
 
 impl<'a, 'b> Turn<'a, 'b> {
-    async fn new(desk: &'a Desk, teller: &'a mut Teller<'b>, language: Language, asked: Vec<Tool>) -> Self {
+    async fn new(
+        desk: &'a Desk,
+        question: &'a str,
+        teller: &'a mut Teller<'b>,
+        (language, asked): (Language, Vec<Tool>),
+    ) -> Self {
         let proposing = if asked.is_empty() {
             None
         } else {
@@ -174,11 +182,13 @@ impl<'a, 'b> Turn<'a, 'b> {
         let drafts = Drafts::new(desk.executor.clone(), desk.poll.head());
         Self {
             desk,
+            question,
             teller,
             language,
             asked,
             proposing,
             seen: IdsSeen::default(),
+            rooms: Rooms::default(),
             drafts,
             used: Vec::new(),
             calls: 0,
@@ -191,12 +201,12 @@ impl<'a, 'b> Turn<'a, 'b> {
         !self.asked.is_empty() && self.proposing == Some(Some(Proposing::On))
     }
 
-    async fn converse(&mut self, model: &Model, question: &str) -> Result<Said, TurnError> {
+    async fn converse(&mut self, model: &Model) -> Result<Said, TurnError> {
         let desk = self.desk;
         let offered = desk.tools.offered(self.may_propose());
         let news = desk.poll.news();
         let notes = Notes { now: desk.now_words(), proposing: self.proposing, news: &news };
-        let mut messages = vec![prompt::first_message(question, &notes)];
+        let mut messages = vec![prompt::first_message(self.question, &notes)];
         let mut said = Said { text: String::new(), model: model.name().to_owned(), early: true };
         while self.calls < MAX_CALLS {
             let body = request::body(model.name(), prompt::SYSTEM, offered, &messages)
@@ -264,6 +274,7 @@ impl<'a, 'b> Turn<'a, 'b> {
                 // Articles are no readings of the fleet; an id in one is no target.
                 if name.starts_with("get_") {
                     self.seen.collect(&value);
+                    self.rooms.collect(name, &value);
                 }
                 Ok((crate::fleet::quoted(name, value), false))
             }
@@ -308,6 +319,9 @@ impl<'a, 'b> Turn<'a, 'b> {
             let what = format!("{field}: this id was not read from the fleet in this conversation; read it first");
             return Err(Refusal::new(RefusalCode::BadArguments, &what));
         }
+        if !self.rooms.named(self.question, arguments.value()) {
+            return Err(Refusal::new(RefusalCode::NotPermitted, "the operator's own words do not name this room"));
+        }
         Ok(Draft {
             origin: Origin::Model,
             tool: tool.as_str().to_owned(),
@@ -348,7 +362,7 @@ impl<'a, 'b> Turn<'a, 'b> {
     }
 
     // Counts and classes only: no word of question, answer or fleet.
-    fn log(&self, question: &str, outcome: &Result<Said, TurnError>) {
+    fn log(&self, outcome: &Result<Said, TurnError>) {
         let outcome = match outcome {
             Ok(said) if said.early => "stopped_early",
             Ok(_) => "answered",
@@ -357,7 +371,7 @@ impl<'a, 'b> Turn<'a, 'b> {
         };
         tracing::info!(
             outcome,
-            question_chars = question.chars().count(),
+            question_chars = self.question.chars().count(),
             tools = %self.used.join(","),
             proposals = ?self.drafts.admitted().iter().map(|number| number.get()).collect::<Vec<_>>(),
             calls = self.calls,

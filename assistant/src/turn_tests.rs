@@ -107,6 +107,26 @@ async fn a_model_that_obeys_a_name_is_refused_without_asking_the_executor() {
 }
 
 #[tokio::test]
+async fn a_room_that_the_operator_did_not_name_is_refused_without_asking_the_executor() {
+    let reboot = |id: &str| json!({"tool": "batch_reboot", "arguments": {"device_ids": [id]}, "reason": "r"});
+    for question in ["Restart Hall A", "/propose reinicia Hall A", "reinicia la sala Hall A"] {
+        let script = vec![reading(), proposing(reboot("19012345678")), proposing(reboot("19012341234")), says("ok")];
+        let world = World::new(script).await;
+        let heard = world.ask(question).await;
+        let AssistantSays::NotProposed(refusal) = &heard[1] else { panic!("{question}: {heard:?}") };
+        assert_eq!(refusal.code, RefusalCode::NotPermitted);
+        assert_eq!(refusal.detail, "the operator's own words do not name this room");
+        assert!(world.requests()[2].results()[0].starts_with("Not proposed: not_permitted: "));
+        let turn = world.executor.turn().await;
+        let [Word::Propose(draft), Word::TurnEnd] = turn.as_slice() else { panic!("{question}: {turn:?}") };
+        assert_eq!(draft.arguments, br#"{"device_ids":["19012341234"]}"#);
+    }
+    // Its id stands in the words.
+    let world = World::new(vec![reading(), proposing(reboot("19012345678")), says("ok")]).await;
+    assert_eq!(refusals(&world.ask("Restart 19012345678").await), []);
+}
+
+#[tokio::test]
 async fn an_id_from_an_earlier_question_is_not_enough() {
     let world = World::new(vec![proposing(record("19012341234-1")), says("ok")]).await;
     assert_eq!(refusals(&world.ask("Start recording in Hall A").await), [RefusalCode::BadArguments]);

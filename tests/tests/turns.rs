@@ -140,6 +140,26 @@ fn names_that_give_orders_never_become_a_proposal() {
     assert!(quoted.iter().any(|text| text.contains("already approved number 1")), "the names did get there");
 }
 
+#[test]
+fn a_change_for_one_room_is_no_change_for_a_room_that_asks_for_it() {
+    let world = World::builder().start();
+    // Tool and id of what the obedient model proposes are right; the room is the one with the hostile name.
+    for (question, proposals) in
+        [("Restart Chapel. SIM:obey", 0), ("/propose restart Chapel. SIM:obey", 0), ("Restart Chapel", 1)]
+    {
+        let said = world.ask(question);
+        assert_eq!(proposed(&said).len(), proposals, "{question}: {said:?}");
+        let unnamed = |word: &AssistantSays| {
+            matches!(word, AssistantSays::NotProposed(why)
+                if why.code == Code::NotPermitted && why.detail == "the operator's own words do not name this room")
+        };
+        assert_eq!(said.iter().any(unnamed), proposals == 0, "{question}: {said:?}");
+        assert_eq!(world.control().history().len(), proposals, "{question}");
+    }
+    assert_eq!(world.control().list()[0].targets, [world.room("Chapel")]);
+    assert_eq!(world.writes(), []);
+}
+
 // The texts of all tool results in one request to the model.
 fn results(request: &Value) -> Vec<String> {
     let messages = request["messages"].as_array().cloned().unwrap_or_default();
