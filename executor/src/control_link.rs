@@ -5,7 +5,7 @@ use crate::decide::Surface;
 use crate::desk::{Desk, Viewer, YesTo};
 use crate::keep::Transfer;
 use crate::principals::Person;
-use control::message::{Approve, AuditReport, ExecutorSays, OperatorSays};
+use control::message::{Approve, ExecutorSays, OperatorSays};
 use host::link::Link;
 use protocol::hello::{Hello, Reply, Request};
 use protocol::refusal::{Refusal, RefusalCode};
@@ -58,11 +58,7 @@ async fn answer(
             ExecutorSays::AgentResumed
         }
         OperatorSays::AuditRows { after } => ExecutorSays::AuditRows(desk.audit_rows(after).await?),
-        OperatorSays::AuditVerify => {
-            let found =
-                app.store.call(|store| store.verify_audit()).await.map_err(crate::store::StoreError::into_refusal)?;
-            ExecutorSays::Audit(AuditReport { rows: found.rows, broken: found.broken, head: found.head })
-        }
+        OperatorSays::AuditVerify => ExecutorSays::Audit(desk.verify_audit().await?),
         OperatorSays::Backup { offset } => transfer.backup(app, desk, viewer, offset).await?,
         OperatorSays::Deny { number } => ExecutorSays::Ended(desk.deny(viewer, number).await?),
         OperatorSays::DenyAll => ExecutorSays::DeniedAll { numbers: desk.deny_all(viewer).await? },

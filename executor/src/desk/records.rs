@@ -4,7 +4,8 @@ use super::Desk;
 use crate::card;
 use crate::store::{ProposalRow, StoreError};
 use control::card::HistoryRow;
-use control::message::AuditRow;
+use control::message::{AuditReport, AuditRow};
+use control::status::Witness;
 use protocol::frame::MAX_FRAME;
 use protocol::ids::ProposalNumber;
 use protocol::refusal::Refusal;
@@ -44,6 +45,18 @@ impl Desk {
             ended_at: row.ended_at.map_or_else(|| Worded::same(""), |at| card::when(&self.app.zone, at)),
             undoable: card::undo_of(&self.app, row).is_some(),
         }
+    }
+
+    /// Walks the audit, and asks the assistant's witness about its end: a cut tail fits by itself.
+    ///
+    /// # Errors
+    /// `store_failed`.
+    pub(crate) async fn verify_audit(&self) -> Result<AuditReport, Refusal> {
+        let found = self.app.store.call(|store| store.verify_audit()).await.map_err(StoreError::into_refusal)?;
+        let cut = self.app.witness() == Witness::Newer;
+        let newer = || (found.rows + 1, "the assistant holds a newer head: rows are missing at the end".to_owned());
+        let broken = found.broken.clone().or_else(|| cut.then(newer));
+        Ok(AuditReport { rows: found.rows, broken, head: found.head })
     }
 
     /// The audit's rows behind `after`, as many as fit half a frame.

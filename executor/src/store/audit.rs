@@ -126,11 +126,15 @@ pub(crate) fn rows(connection: &Connection, after: u64) -> Result<Vec<AuditRow>,
 
 /// Walks the whole chain.
 pub(crate) fn verify(connection: &Connection, keys: &Keys) -> Result<ChainReport, StoreError> {
-    let mut statement = connection.prepare(
-        "SELECT sequence, at, boot_ms, kind, proposal, principal, surface, detail, hash, mac FROM audit ORDER BY sequence",
-    )?;
-    let mut rows = statement.query([])?;
     let mut report = ChainReport { rows: 0, broken: None, head: hex(&GENESIS) };
+    let prepared = connection.prepare(
+        "SELECT sequence, at, boot_ms, kind, proposal, principal, surface, detail, hash, mac FROM audit ORDER BY sequence",
+    );
+    let Ok(mut statement) = prepared else {
+        report.broken = Some((1, "the audit table is gone".to_owned()));
+        return Ok(report);
+    };
+    let mut rows = statement.query([])?;
     let mut previous = GENESIS;
     while let Some(found) = rows.next()? {
         let row = Row {

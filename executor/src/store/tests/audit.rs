@@ -39,6 +39,14 @@ fn an_edited_deleted_or_inserted_row_is_found_where_it_is() {
 }
 
 #[test]
+fn an_empty_audit_and_one_that_is_gone_are_told_apart() {
+    let world = story();
+    world.sql("DROP TABLE audit");
+    let report = world.store.verify_audit().unwrap();
+    assert_eq!(report.broken, Some((1, "the audit table is gone".to_owned())));
+}
+
+#[test]
 fn a_cut_tail_is_found_by_the_head_that_the_assistant_keeps() {
     let mut world = story();
     let head = world.store.audit_head().unwrap();
