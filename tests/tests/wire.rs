@@ -1,10 +1,7 @@
 //! The one write on the wire (`seed 000, Flow 6`): whatever the other end does, exactly one `tools/call` leaves, and what is
 //! not a plain answer is `unknown`, final, and never tried again.
-//!
-//! The fault `stalls` is left to the back end's own tests: the executor waits a whole minute for an answer, which is too
-//! long for a suite that runs at every change.
 
-use fleetwatch_tests::world::{Fate, READING, Seen, World, code_of, must, recording, some};
+use fleetwatch_tests::world::{Fate, READING, Seen, World, code_of, must, recording, some, until};
 use protocol::ids::ProposalNumber;
 use protocol::propose::{News, ProposalState};
 use protocol::refusal::{Refusal, RefusalCode as Code};
@@ -12,6 +9,9 @@ use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
+use std::time::Duration;
+
+const SOON: Duration = Duration::from_secs(20);
 
 const RECORD: &str = "batch_recording";
 // Stands for the row's own unit, and is as long.
@@ -91,6 +91,27 @@ fn whatever_happens_to_the_answer_one_call_left_and_the_outcome_is_unknown() {
     assert!(rows.iter().all(|row| row.state == ProposalState::Unknown), "{rows:?}");
     assert_eq!(world.writes().len(), 7);
     assert_eq!(world.control().audit().broken, None);
+}
+
+#[test]
+fn an_answer_that_never_comes_is_unknown_after_a_minute_and_holds_nobody_up() {
+    let world = World::builder().without_assistant().fault("stalls").start();
+    let numbers: Vec<_> = ["Hall A", "Chapel", "Courtroom 1"]
+        .iter()
+        .map(|name| must(world.propose("agent", RECORD, &recording("start", &world.room(name), 1)), name))
+        .collect();
+    std::thread::scope(|scope| {
+        let stalled = scope.spawn(|| world.approve(numbers[0]));
+        until(SOON, "the write", || (world.writes().len() == 1).then_some(()));
+        // A no is always possible; a second yes is refused rather than run late.
+        must(world.control().deny(numbers[1]), "a no");
+        assert_eq!(code_of(world.approve(numbers[2])), Code::RunBusy);
+        assert_eq!(world.state_of(numbers[2]), ProposalState::Pending);
+        let news = must(must(stalled.join().map_err(|_| "it panicked"), "the run"), "its outcome");
+        assert_eq!(news.state, ProposalState::Unknown);
+        assert!(news.detail.contains("no answer within 60 s"), "{news:?}");
+    });
+    assert_eq!(world.writes().len(), 1);
 }
 
 fn http(kind: &str, body: &str) -> String {

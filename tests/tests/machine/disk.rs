@@ -296,7 +296,7 @@ fn a_state_folder_that_cannot_be_written_stops_the_start_with_what_to_do() {
     for (name, script, words) in [
         ("read-only", READ_ONLY, ["/executor/store.lock", "read-only"]),
         ("full and new", FULL_AND_NEW, ["/executor/store.db", "disk is full"]),
-        ("full and old", FULL_AND_OLD, ["/executor/store.db", "look at the disk"]),
+        ("full and old", FULL_AND_OLD, ["/executor/store.db", "free space on its disk"]),
     ] {
         let (code, log) = start_after(&world, script);
         assert_eq!(code, Some(1), "{name}: {log}");
