@@ -43,12 +43,15 @@ const WEAK: &[&str] = &[
 /// The units of one turn's readings, by id, with the words of each name that they were read under.
 #[derive(Debug, Default)]
 pub(crate) struct Rooms {
+    /// Whether the whole team was read: before that, the best name of a few is no answer to which room is meant.
+    whole: bool,
     units: BTreeMap<String, Vec<Vec<String>>>,
 }
 
 impl Rooms {
     /// Adds the units of one reading, when it is one that holds units.
     pub(crate) fn collect(&mut self, reading: &str, answer: &Value) {
+        self.whole |= reading == crate::tools::DEVICES;
         if HOLD_UNITS.contains(&reading) {
             self.walk(answer, 0);
         }
@@ -60,7 +63,8 @@ impl Rooms {
         let own = own_words(operator);
         let said = self.said(&own);
         let best = self.units.keys().map(|id| self.share(id, &said)).max().unwrap_or_default();
-        let fits = |unit: &str| holds_id(&own, unit) || (best >= LEAST && self.share(unit, &said) == best);
+        let fits =
+            |unit: &str| holds_id(&own, unit) || (self.whole && best >= LEAST && self.share(unit, &said) == best);
         let device = texts(arguments.get("device_id"));
         texts(arguments.get("device_ids")).chain(device).all(|target| {
             let channel = split_channel_device(target);

@@ -333,7 +333,9 @@ impl<'a, 'b> Turn<'a, 'b> {
     async fn not_proposed(&mut self, refusal: Refusal) -> Result<(String, bool), LinkError> {
         let mut text = format!("Not proposed: {}: {}", refusal.code, policy::words::refusal(refusal.code).en);
         if !refusal.detail.is_empty() {
-            text = format!("{text} ({})", redact_text(&refusal.detail));
+            // The detail can repeat the fleet's own words: they stay inside the block.
+            let detail = serde_json::json!({ "detail": redact_text(&refusal.detail) });
+            text = format!("{text} {}", crate::fleet::quoted(PROPOSE, detail));
         }
         self.teller.tell(AssistantSays::NotProposed(refusal)).await?;
         Ok((text, true))

@@ -222,7 +222,7 @@ async fn person(terminal: &mut Terminal, card: &Card, session: &Session) -> Resu
 
 fn tell(stopped: &Stopped, session: &Session, out: &mut Out, json: bool) -> Exit {
     let language = session.language;
-    let nothing = pick(language, "Nothing was approved", "No se aprobó nada");
+    let nothing = pick(language, "Nothing was sent", "No se envió nada");
     let (code, exit, words) = match stopped {
         Stopped::DenyOnly => {
             let why = pick(language, "this card can only be denied", "esta tarjeta solo se puede denegar");

@@ -56,6 +56,8 @@ pub(crate) struct App {
     pub(crate) codes: PageCodes,
     /// What the last prune took.
     pub(crate) pruned: Mutex<Option<Pruned>>,
+    /// One backup or restore at a time.
+    pub(crate) transfers: Arc<tokio::sync::Semaphore>,
     /// Set when a restore is staged: the process stops so that the next one takes it up.
     pub(crate) restore_staged: tokio::sync::Notify,
     /// Strangers at the sockets, and witnesses that we did not sign: audited once a minute.

@@ -1,7 +1,7 @@
 //! One connection of `propose.sock`: a turn, or polling.
 
 use crate::app::App;
-use crate::intake::{Agent, Intake};
+use crate::intake::{Agent, Intake, UNDO_AGENT};
 use crate::store::WitnessVerdict;
 use crate::sweep::withdraw_turn;
 use control::status::Witness;
@@ -34,9 +34,27 @@ pub(crate) async fn serve(app: &Arc<App>, intake: &Arc<Intake>, stream: UnixStre
     match kind {
         LinkKind::Poll => poll(app, &mut link, &agent).await,
         LinkKind::Turn => {
-            if !turn(intake, &mut link, &agent).await {
+            // Whatever ends this task, the turn is taken back unless it ended as it should.
+            let mut open = OpenTurn { app, turn: Some(agent.turn.clone()) };
+            let ended = turn(intake, &mut link, &agent).await;
+            open.turn = None;
+            if !ended {
                 withdraw(app, &agent).await;
             }
+        }
+    }
+}
+
+/// A turn that has not ended: dropped in the middle, it is left to the sweep.
+struct OpenTurn<'a> {
+    app: &'a App,
+    turn: Option<String>,
+}
+
+impl Drop for OpenTurn<'_> {
+    fn drop(&mut self) {
+        if let Some(turn) = self.turn.take() {
+            self.app.keep_to_withdraw(turn);
         }
     }
 }
@@ -44,6 +62,10 @@ pub(crate) async fn serve(app: &Arc<App>, intake: &Arc<Intake>, stream: UnixStre
 async fn greet(app: &App, intake: &Intake, link: &mut Wire) -> Option<(Agent, LinkKind)> {
     let Ok(Some(Request { id, say })) = link.recv(GREETING).await else { return None };
     let AssistantSays::Hello { hello, kind, agent, witness } = say else { return None };
+    // The executor's own label: nobody else speaks, is paused or is told news under it.
+    if agent.as_str() == UNDO_AGENT {
+        return None;
+    }
     if let Some(witness) = witness {
         judge(app, intake, witness).await?;
     }

@@ -57,6 +57,10 @@ impl Buckets {
     /// Takes one token of everybody's and one of this agent's.
     pub(crate) fn take(&mut self, agent: &Label) -> Take {
         let now = self.clock.boot_ms();
+        if self.agents.len() >= MOST_AGENTS {
+            // Whoever was silent for a minute has a full bucket again, or nearly.
+            self.agents.retain(|_, bucket| now - bucket.at_ms < 60_000);
+        }
         let known = self.agents.len() < MOST_AGENTS || self.agents.contains_key(agent);
         if !known || !self.everybody.take(ALL, now) {
             self.everybody.turned_away += 1;

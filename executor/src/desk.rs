@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::card;
 use crate::decide::Decision;
 pub(crate) use crate::decide::Surface;
-use crate::intake::{Agent, Intake};
+use crate::intake::{Agent, Intake, UNDO_AGENT};
 pub(crate) use crate::principals::Person;
 use crate::run;
 use crate::store::{ProposalRow, StoreError};
@@ -67,7 +67,7 @@ impl Desk {
         let id = host::secret::random_bytes::<16>().map_err(|_| Refusal::bare(RefusalCode::StoreFailed))?;
         let id = host::secret::hex(&id);
         let label = |text: &str| Label::new(text).ok_or_else(|| Refusal::bare(RefusalCode::BadArguments));
-        let agent = Agent { label: label("undo")?, turn: format!("undo-{id}") };
+        let agent = Agent { label: label(UNDO_AGENT)?, turn: format!("undo-{id}") };
         let draft = Propose {
             request: label(&format!("undo-{id}"))?,
             origin: Origin::Undo,

@@ -12,7 +12,7 @@ use policy::gates::{AdmittedChange, Chain, Context, SignIn, Verdict};
 use protocol::canonical::{Canonical, MAX_INTEGER};
 use protocol::gate::GateResult;
 use protocol::ids::{Label, ProposalNumber};
-use protocol::propose::Propose;
+use protocol::propose::{Origin, Propose};
 use protocol::refusal::{Refusal, RefusalCode};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
@@ -20,6 +20,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The workspace whose limits Epiphan's proposals share.
 pub(crate) const WORKSPACE: &str = "epiphan";
+
+/// The label under which the executor drafts the undo of a change.
+pub(crate) const UNDO_AGENT: &str = "undo";
 
 /// Who proposes: a label that the assistant chose, and the turn that the executor did.
 #[derive(Debug, Clone)]
@@ -81,7 +84,13 @@ impl Intake {
 
     /// Admits a draft and gives its number, or refuses it. Both are audited.
     pub(crate) async fn propose(&self, agent: &Agent, draft: Propose) -> Result<ProposalNumber, Refusal> {
-        let taken = self.buckets.lock().unwrap_or_else(PoisonError::into_inner).take(&agent.label);
+        // A person asked for an undo: no assistant's flood stands in its way.
+        let taken = match draft.origin {
+            Origin::Undo => Take::Go { turned_away: 0 },
+            Origin::Command | Origin::Front | Origin::Model => {
+                self.buckets.lock().unwrap_or_else(PoisonError::into_inner).take(&agent.label)
+            }
+        };
         let turned_away = match taken {
             Take::Wait => return Err(Refusal::bare(RefusalCode::TooManyRequests)),
             Take::Go { turned_away } => turned_away,

@@ -7,6 +7,7 @@ use crate::store::backup::MOST_BYTES;
 use control::message::ExecutorSays;
 use control::pin::PinEntry;
 use protocol::refusal::{Refusal, RefusalCode};
+use tokio::sync::OwnedSemaphorePermit;
 
 /// A part is half a frame at most.
 const PART: usize = protocol::frame::MAX_FRAME / 2;
@@ -14,6 +15,8 @@ const PART: usize = protocol::frame::MAX_FRAME / 2;
 /// What one connection has under way.
 #[derive(Debug, Default)]
 pub(crate) struct Transfer {
+    /// Held while something is under way: one transfer at a time in the whole process.
+    turn: Option<OwnedSemaphorePermit>,
     outgoing: Vec<u8>,
     incoming: Option<Incoming>,
 }
@@ -25,6 +28,14 @@ struct Incoming {
 }
 
 impl Transfer {
+    fn begin(&mut self, app: &App) -> Result<(), Refusal> {
+        if self.turn.is_none() {
+            let busy = || Refusal::new(RefusalCode::RunBusy, "another backup or restore is under way");
+            self.turn = Some(app.transfers.clone().try_acquire_owned().map_err(|_| busy())?);
+        }
+        Ok(())
+    }
+
     /// The part of a backup that begins at `offset`; at 0 a new backup is made.
     ///
     /// # Errors
@@ -37,6 +48,7 @@ impl Transfer {
         offset: u64,
     ) -> Result<ExecutorSays, Refusal> {
         if offset == 0 {
+            self.begin(app)?;
             desk.note_keep("backup", viewer).await?;
             self.outgoing = app.store.call(|store| store.backup()).await.map_err(StoreError::into_refusal)?;
         }
@@ -45,7 +57,7 @@ impl Transfer {
         let bytes = rest.get(..PART).unwrap_or(rest).to_vec();
         let total = u64::try_from(self.outgoing.len()).unwrap_or(u64::MAX);
         if bytes.is_empty() {
-            self.outgoing = Vec::new();
+            *self = Self::default();
         }
         Ok(ExecutorSays::BackupPart { total, bytes })
     }
@@ -67,6 +79,7 @@ impl Transfer {
             if total > MOST_BYTES {
                 return Err(Refusal::bare(RefusalCode::TooLarge));
             }
+            self.begin(app)?;
             self.incoming = Some(Incoming { total, bytes: Vec::new() });
         }
         let incoming = self.incoming.as_mut().filter(|incoming| incoming.total == total);
@@ -77,17 +90,18 @@ impl Transfer {
         if have < total && !bytes.is_empty() {
             return Ok(ExecutorSays::RestorePart);
         }
+        self.turn = None;
         let whole = self.incoming.take().map(|incoming| incoming.bytes).unwrap_or_default();
         if have != total {
             return Err(Refusal::new(RefusalCode::BadArguments, "the parts are not the whole"));
         }
-        app.store.call(move |store| store.stage_restore(&whole)).await.map_err(|error| match error {
+        let (by, surface) = (viewer.person.name().to_string(), viewer.surface.as_str());
+        app.store.call(move |store| store.stage_restore(&whole, &by, surface)).await.map_err(|error| match error {
             StoreError::File(why) => Refusal::new(RefusalCode::BadArguments, &why),
             other @ (StoreError::Corrupt(_) | StoreError::Refused(_) | StoreError::Sqlite(_) | StoreError::Stopped) => {
                 other.into_refusal()
             }
         })?;
-        desk.note_keep("restore_staged", viewer).await?;
         app.restore_staged.notify_one();
         Ok(ExecutorSays::RestoreStaged)
     }

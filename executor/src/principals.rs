@@ -204,6 +204,14 @@ impl Registry {
         if present(&people) != before {
             return Err(Refusal::new(RefusalCode::WrongPin, "the PIN was changed meanwhile"));
         }
+        // The file is the truth: what an administrator wrote since the start must not be undone here.
+        let written = files::read_settings(&self.inner.path, Owner::RootOrMe)
+            .ok()
+            .and_then(|text| Principals::parse(&text, "principals.yaml").ok());
+        if written.as_ref() != Some(&*people) {
+            let detail = "principals.yaml was edited since the start; start the executor again first";
+            return Err(Refusal::new(RefusalCode::StoreFailed, detail));
+        }
         let Some(changed) = people.with_pin(person.name.as_str(), &phc) else {
             return Err(Refusal::bare(RefusalCode::NotPermitted));
         };

@@ -13,7 +13,7 @@ use crate::principals::Registry;
 use crate::seldom::Seldom;
 use crate::store::audit::Step;
 use crate::store::{Store, StoreError, StoreHandle};
-use crate::sweep::sweep;
+use crate::sweep::{offer_endings, sweep};
 use control::status::Witness;
 use host::clock::Clock;
 use hyper::header::HeaderValue;
@@ -110,6 +110,7 @@ pub async fn serve(stop_with_stdin: bool) -> Result<(), ServeError> {
     app.stopping.store(true, Ordering::SeqCst);
     let _last = tokio::time::timeout(LAST_RUN, app.one_run.lock()).await;
     page.stopped().await;
+    offer_endings(&app).await;
     if let Err(error) = app.store.call(|store| store.settle_stop()).await {
         tracing::warn!(%error, "the write-ahead log stays");
     }
@@ -155,6 +156,7 @@ fn start() -> Result<Arc<App>, ServeError> {
         notifier,
         codes: PageCodes::new(&clock),
         pruned: Mutex::default(),
+        transfers: Arc::new(tokio::sync::Semaphore::new(1)),
         restore_staged: tokio::sync::Notify::new(),
         strangers: Seldom::new(&clock),
         bad_witnesses: Seldom::new(&clock),

@@ -31,19 +31,22 @@ async fn prune(app: &App) {
     }
 }
 
-async fn offer_endings(app: &App) {
-    let kept = std::mem::take(&mut *app.unrecorded.lock().unwrap_or_else(PoisonError::into_inner));
+/// Offers what the store has not taken yet. An ending is forgotten only when it is recorded, or never can be.
+pub(crate) async fn offer_endings(app: &App) {
+    let kept = app.unrecorded.lock().unwrap_or_else(PoisonError::into_inner).clone();
     for ending in kept {
-        let offered = ending.clone();
-        match app.store.call(move |store| store.record(&offered)).await {
+        let number = ending.news().number;
+        match app.store.call(move |store| store.record(&ending)).await {
             Ok(()) => {}
             // The row has an outcome already, or is not ours to end: nothing more can be done about it.
             Err(StoreError::Corrupt(why)) => tracing::error!(why, "an outcome that the store will not take"),
             Err(error) => {
-                tracing::error!(%error, "an outcome is still not recorded");
-                app.keep_unrecorded(ending);
+                tracing::error!(%error, %number, "an outcome is still not recorded");
+                continue;
             }
         }
+        let mut kept = app.unrecorded.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|ending| ending.news().number != number);
     }
 }
 

@@ -49,7 +49,7 @@ fn end_of(pattern: &[Option<String>], words: &[String], at: usize) -> Option<usi
     match pattern.split_first() {
         None => Some(at),
         Some((Some(word), rest)) => (words.get(at) == Some(word)).then(|| end_of(rest, words, at + 1))?,
-        Some((None, rest)) => (1..=MAX_GAP).find_map(|skip| {
+        Some((None, rest)) => (0..=MAX_GAP).find_map(|skip| {
             let gap = words.get(at..at + skip)?;
             let open = !gap.iter().any(|word| has(tables::ENDS_A_GAP, word));
             open.then(|| end_of(rest, words, at + skip))?
@@ -111,7 +111,11 @@ fn stands_as_order(phrase: &Phrase, clause: &Clause, before: &[String]) -> bool 
     }
     let told = before.iter().any(|word| has(tables::MODALS, word)) || has(tables::NOT_BEFORE_ORDER, last);
     let place_first = has(tables::PLACES, first);
-    let room_first = !phrase.spanish && !phrase.is_bare() && before.len() <= 4 && !has(tables::SUBJECTS, first);
+    let room_first = !phrase.spanish
+        && !phrase.is_bare()
+        && before.len() <= 4
+        && !has(tables::SUBJECTS, first)
+        && !before.iter().any(|word| has(tables::OTHER_VERBS, word));
     !told && !clause.question && (place_first || room_first)
 }
 

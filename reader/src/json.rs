@@ -11,7 +11,7 @@ const MAX_DEPTH: usize = 48;
 
 /// Why a text is not taken as JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum JsonFault {
+pub enum JsonFault {
     /// Two members of one object have the same name.
     DuplicateKey,
     /// Not JSON at all.
@@ -25,7 +25,7 @@ pub(crate) enum JsonFault {
 ///
 /// # Errors
 /// [`JsonFault`] naming the rule.
-pub(crate) fn read(bytes: &[u8]) -> Result<Value, JsonFault> {
+pub fn read(bytes: &[u8]) -> Result<Value, JsonFault> {
     let mended = mend_surrogates(bytes);
     let fault = Cell::new(None);
     let mut reader = serde_json::Deserializer::from_slice(&mended);

@@ -8,7 +8,7 @@ pub mod endpoint;
 pub mod error;
 pub mod fleet;
 mod http;
-mod json;
+pub mod json;
 pub mod parse;
 pub mod quote;
 pub mod session;

@@ -10,6 +10,7 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import struct
 import sys
 import termios
@@ -21,6 +22,9 @@ def run(program: list[str]) -> int:
     """Runs the program to its end and gives its exit code."""
     pid, terminal = pty.fork()
     if pid == 0:
+        # Whatever started the tests may ignore these; a person's shell does not.
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
         try:
             os.execv(program[0], program)
         finally:

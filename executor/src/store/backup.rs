@@ -4,11 +4,13 @@
 use super::audit::{self, Step};
 use super::{Keys, Store, StoreError};
 use rusqlite::{Connection, OpenFlags};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// A staged restore, beside the database.
 const STAGED: &str = "restore.db";
+/// What goes with it.
+const CARRIED: &str = "restore.json";
 
 /// Largest backup that is taken in or out, in bytes.
 pub(crate) const MOST_BYTES: u64 = 1024 * 1024 * 1024;
@@ -35,20 +37,33 @@ impl Store {
         Ok(bytes)
     }
 
-    /// Stages a backup to take the database's place at the next start.
+    /// Stages a backup to take the database's place at the next start. Nothing stands under the staged name before it is
+    /// checked and its audit row is written.
     ///
     /// # Errors
     /// [`StoreError::File`] with what is wrong: not a database of ours, damaged, from a newer program, or an audit chain
     /// that our audit key did not sign. Nothing changes then.
-    pub(crate) fn stage_restore(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        let path = self.folder.join(STAGED);
+    pub(crate) fn stage_restore(&mut self, bytes: &[u8], person: &str, surface: &str) -> Result<(), StoreError> {
+        let path = self.folder.join("restore.tmp");
         remove(&path)?;
-        host::files::create_private(&path, bytes).map_err(|e| StoreError::File(e.to_string()))?;
-        let checked = check(&path, &self.keys);
-        if checked.is_err() {
+        let staged = self.stage(&path, bytes, person, surface);
+        if staged.is_err() {
             remove(&path)?;
         }
-        checked
+        staged
+    }
+
+    fn stage(&mut self, path: &Path, bytes: &[u8], person: &str, surface: &str) -> Result<(), StoreError> {
+        host::files::create_private(path, bytes).map_err(|e| StoreError::File(e.to_string()))?;
+        check(path, &self.keys)?;
+        let (sequence, paused) = (self.audit_head()?.sequence, self.paused_agents()?);
+        let carried = json!({ "by": person, "old_sequence": sequence, "frozen": self.is_frozen()?, "paused": paused });
+        let step = Step { kind: "restore_staged", proposal: None, principal: person, surface, detail: carried.clone() };
+        self.note(&step)?;
+        // What the backup cannot know goes with it: who restored it, a freeze, paused agents.
+        host::files::write_private(&self.folder.join(CARRIED), carried.to_string().as_bytes())
+            .map_err(|e| StoreError::File(e.to_string()))?;
+        std::fs::rename(path, self.folder.join(STAGED)).map_err(|e| StoreError::File(format!("restore: {e}")))
     }
 }
 
@@ -81,33 +96,54 @@ fn check(path: &Path, keys: &Keys) -> Result<(), StoreError> {
     }
 }
 
-/// At start, before the database is opened: a staged restore takes its place. The old one is kept beside it.
-pub(super) fn apply_staged(folder: &Path) -> Result<bool, StoreError> {
+/// At start, before the database is opened: a staged restore takes its place. Every older one is kept beside it. Gives what
+/// the old database had to say to the new one.
+pub(super) fn apply_staged(folder: &Path) -> Result<Option<Value>, StoreError> {
     let staged = folder.join(STAGED);
     if !staged.exists() {
-        return Ok(false);
+        return Ok(None);
     }
+    let carried = host::files::read_secret(&folder.join(CARRIED), host::files::Owner::Me)
+        .ok()
+        .and_then(|text| serde_json::from_str(text.expose()).ok())
+        .ok_or_else(|| {
+            let staged = staged.display();
+            StoreError::File(format!("{staged} was not staged by this program; move it away and restore again"))
+        })?;
     let failed = |e: std::io::Error| StoreError::File(format!("restore: {e}"));
-    let store = folder.join("store.db");
-    for suffix in ["-wal", "-shm"] {
+    let kept = (1..).map(|n| format!("store.before-restore-{n}.db")).find(|name| !folder.join(name).exists());
+    let kept = kept.ok_or_else(|| StoreError::File("restore: no name is left for the old database".to_owned()))?;
+    for suffix in ["-wal", "-shm", ""] {
         let old = folder.join(format!("store.db{suffix}"));
-        let kept = folder.join(format!("store.before-restore.db{suffix}"));
         if old.exists() {
-            std::fs::rename(&old, &kept).map_err(failed)?;
+            std::fs::rename(&old, folder.join(format!("{kept}{suffix}"))).map_err(failed)?;
         }
     }
-    if store.exists() {
-        std::fs::rename(&store, folder.join("store.before-restore.db")).map_err(failed)?;
-    }
-    std::fs::rename(&staged, &store).map_err(failed)?;
-    Ok(true)
+    std::fs::rename(&staged, folder.join("store.db")).map_err(failed)?;
+    Ok(Some(carried))
 }
 
 impl Store {
-    /// Writes down that this database was restored.
-    pub(super) fn note_restored(&mut self) -> Result<(), StoreError> {
-        let step = Step { kind: "restored", proposal: None, principal: "executor", surface: "", detail: json!({}) };
-        self.note(&step)
+    /// Writes down that this database was restored, by whom and over what; a freeze and paused agents go on.
+    pub(super) fn note_restored(&mut self, carried: &Value) -> Result<(), StoreError> {
+        let by = carried.get("by").and_then(Value::as_str).unwrap_or("executor").to_owned();
+        let frozen = carried.get("frozen").and_then(Value::as_bool).unwrap_or(true);
+        let paused = carried.get("paused").and_then(Value::as_array).cloned().unwrap_or_default();
+        self.write(|tx, keys| {
+            if frozen {
+                tx.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('frozen', ?)", [&by])?;
+            }
+            for agent in paused.iter().filter_map(Value::as_str) {
+                tx.execute(
+                    "INSERT INTO agents (label, paused_at) VALUES (?, db_now())
+                     ON CONFLICT (label) DO UPDATE SET paused_at = db_now()",
+                    [agent],
+                )?;
+            }
+            let step = Step { kind: "restored", proposal: None, principal: &by, surface: "", detail: carried.clone() };
+            audit::append(tx, keys, &step)
+        })?;
+        remove(&self.folder.join(CARRIED))
     }
 }
 

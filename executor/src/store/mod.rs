@@ -107,10 +107,10 @@ impl Store {
         let (spent, found) = SpentLog::open(&folder.join("spent.log"))?;
         let mut store =
             Self { _alone: alone, connection, spent, keys, clock: clock.clone(), folder: folder.to_owned() };
-        if restored {
-            store.note_restored()?;
+        if let Some(carried) = &restored {
+            store.note_restored(carried)?;
         }
-        let started = Started { backup: restored, ..store.settle_start(&found)? };
+        let started = Started { backup: restored.is_some(), ..store.settle_start(&found)? };
         Ok((store, started))
     }
 

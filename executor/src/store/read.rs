@@ -107,7 +107,12 @@ impl Store {
             if found.len() == most {
                 break;
             }
-            found.push(ProposalRow::from_row(row)?);
+            match ProposalRow::from_row(row) {
+                Ok(row) => found.push(row),
+                // One row that nobody can read must not hide the others.
+                Err(StoreError::Corrupt(why)) => tracing::error!(why, "a row that cannot be shown"),
+                Err(error) => return Err(error),
+            }
         }
         Ok(found)
     }

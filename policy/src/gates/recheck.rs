@@ -48,6 +48,10 @@ fn check_rooms(call: &CheckedCall, observed: &Observed, now: i64) -> Result<(), 
         let device = crate::fingerprint::device_of(&observed.team, &target.master)?;
         let recorders = observed.recorders.get(&target.master).unwrap_or(&none);
         let event = crate::fingerprint::event_of(observed, &target.master)?;
+        // One event per unit is told: one that is over may hide the next.
+        if call.rules().disruptive && event.and_then(|event| event.end).is_some_and(|end| end <= now) {
+            return Err(Refusal::new(RefusalCode::ReadFailed, "the answer names an event that is over"));
+        }
         if let Some(blocked) = room_rule(call, device, recorders, event, now).first() {
             return Err(blocked.refusal());
         }

@@ -78,6 +78,12 @@ pub(super) const NO_ORDER: &[&str] = &[
 
 /// Before a verb and since the last "and", these only inform.
 pub(super) const ONLY_INFORMS: &[&str] = &[
+    "recommend",
+    "advise",
+    "suggest",
+    "recomiendas",
+    "recomendarias",
+    "opinas",
     "if",
     "tell",
     "show",
@@ -349,10 +355,34 @@ pub(super) const DETERMINERS: &[&str] = &["the", "this", "that", "its", "a", "el
 
 /// Nouns after a verb that make it part of a name: "restart history".
 pub(super) const ABOUT_THE_VERB: &[&str] = &[
-    "status", "state", "history", "log", "logs", "list", "count", "counts", "time", "times", "button", "info",
-    "report", "reports", "schedule", "settings",
+    "needed",
+    "required",
+    "necessary",
+    "recommended",
+    "reason",
+    "pending",
+    "status",
+    "state",
+    "history",
+    "log",
+    "logs",
+    "list",
+    "count",
+    "counts",
+    "time",
+    "times",
+    "button",
+    "info",
+    "report",
+    "reports",
+    "schedule",
+    "settings",
 ];
 
 /// Things that are restarted without restarting the unit.
 pub(super) const MEDIA: &[&str] =
     &["recording", "recorder", "stream", "streaming", "broadcast", "grabacion", "transmision", "emision"];
+
+/// Verbs that are no room's name: with one of them in front, what follows is not an order after a room.
+pub(super) const OTHER_VERBS: &[&str] =
+    &["begin", "cancel", "cut", "drop", "end", "finish", "kill", "pause", "start", "stop"];

@@ -38,8 +38,22 @@ fn scheduled(entry: &Value) -> Result<Option<Event>, ShapeError> {
     if let Some(found) = pick(entry, &["event", "Event"], EVENT)? {
         return event(object(found, EVENT)?).map(Some);
     }
-    // An event written flat into its entry would look like "nothing scheduled".
-    if ["start", "Start", "title", "Title", "events"].iter().any(|name| entry.contains_key(*name)) {
+    // Only an entry that plainly says nothing but whose it is means that nothing is scheduled.
+    let label = [
+        "device_id",
+        "deviceId",
+        "DeviceId",
+        "id",
+        "Id",
+        "name",
+        "Name",
+        "device_name",
+        "cms",
+        "Cms",
+        "event",
+        "Event",
+    ];
+    if entry.keys().any(|name| !label.contains(&name.as_str())) {
         return Err(ShapeError::new(EVENT, "an entry that is neither an event nor none"));
     }
     Ok(None)

@@ -95,7 +95,11 @@ fn addresses(entry: &Object, hosts: &mut BTreeSet<String>) -> Result<(), ShapeEr
 fn host(address: &str) -> Option<String> {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
-    let authority = rest.get(..end)?;
+    let (authority, behind) = rest.split_at_checked(end)?;
+    // A user or password with a slash in it would leave its first half as the host.
+    if behind.contains('@') {
+        return None;
+    }
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let plain = |b: u8| b.is_ascii_alphanumeric() || b".-_:[]".contains(&b);
     let fits =

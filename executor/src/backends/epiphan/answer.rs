@@ -11,10 +11,12 @@ pub(crate) fn outcome_of(targets: &[String], result: &Value) -> Outcome {
         Some(Value::Bool(true)) => true,
         Some(_) => return unknown("the answer's error mark is not a yes or no"),
     };
-    if result.get("resultType").and_then(Value::as_str).is_some_and(|kind| kind != "complete") {
-        return unknown("the server asked a question instead of answering");
+    match result.get("resultType") {
+        None => {}
+        Some(kind) if kind == "complete" => {}
+        Some(_) => return unknown("the server asked a question instead of answering"),
     }
-    let texts = texts_of(result);
+    let Some(texts) = texts_of(result) else { return unknown("the answer holds something else than text") };
     let body = match body_of(result, &texts) {
         Ok(body) => body,
         Err(why) => return unknown(why),
@@ -56,21 +58,26 @@ fn read_map(targets: &[String], map: &Map<String, Value>) -> Outcome {
     if words.is_empty() { Outcome::Ok(String::new()) } else { Outcome::Error(words.join("; ")) }
 }
 
-fn texts_of(result: &Value) -> Vec<String> {
-    let parts = result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).map(str::to_owned).collect()
+/// The answer's text parts; nothing when a part is something else.
+fn texts_of(result: &Value) -> Option<Vec<String>> {
+    let parts = match result.get("content") {
+        None => &[][..],
+        Some(content) => content.as_array()?,
+    };
+    parts.iter().map(|part| Some(part.get("text")?.as_str()?.to_owned())).collect()
 }
 
 /// The answer's data: structured content, or the one text part when it is JSON. Both present must say the same.
 fn body_of(result: &Value, texts: &[String]) -> Result<Option<Value>, &'static str> {
     let structured = result.get("structuredContent").filter(|value| !value.is_null()).cloned();
     let parsed = match texts {
-        [one] => serde_json::from_str::<Value>(one).ok(),
+        [one] => reader::json::read(one.as_bytes()).ok(),
         _ => None,
     };
     match (structured, parsed) {
-        (Some(data), Some(text)) if data != text => Err("the answer's data and text differ"),
-        (Some(data), _) => Ok(Some(data)),
+        (Some(data), None) if texts.is_empty() => Ok(Some(data)),
+        (Some(data), Some(text)) if data == text => Ok(Some(data)),
+        (Some(_), _) => Err("the answer's data and text differ"),
         (None, text) => Ok(text),
     }
 }
@@ -129,6 +136,11 @@ mod tests {
             json!({ "structuredContent": {}, "content": [{ "type": "text", "text": "{\"a\":\"b\"}" }] }),
             json!({ "resultType": "input_required", "inputRequests": {} }),
             json!({ "isError": "no", "structuredContent": {} }),
+            json!({ "structuredContent": {}, "content": [{ "type": "text", "text": "Error: device busy" }] }),
+            json!({ "structuredContent": {}, "content": [{ "type": "text", "text": "{}" }, { "type": "text", "text": "401" }] }),
+            json!({ "structuredContent": {}, "content": [{ "type": "image", "data": "" }] }),
+            json!({ "resultType": 5, "structuredContent": {} }),
+            json!({ "content": [{ "type": "text", "text": "{\"a\":\"b\",\"a\":\"c\"}" }] }),
         ] {
             assert!(matches!(read(&result), Outcome::Unknown(_)), "{result}");
         }

@@ -78,7 +78,7 @@ impl Site {
         let Ok(entry) = Entry::read(&request.body, self.way()) else {
             return self.form(request, 400, None, Some(&words::BAD_FORM.owned()));
         };
-        let person = match self.proven(&entry.proof).await {
+        let person = match self.proven(&entry.proof, peer).await {
             Ok(person) => person,
             Err(say) => return self.wrong(request, entry.card, &say),
         };
@@ -91,11 +91,16 @@ impl Site {
         PageAnswer::see(next).with("Set-Cookie", set_cookie)
     }
 
-    async fn proven(&self, proof: &Proof) -> Result<Person, Worded> {
+    async fn proven(&self, proof: &Proof, peer: Option<u32>) -> Result<Person, Worded> {
         match proof {
             Proof::Code(code) => {
                 let person = self.door.log_in_with_code(code.trim()).await;
-                person.map_err(|refusal| entry_refused(&refusal, words::WRONG_CODE))
+                let person = person.map_err(|refusal| entry_refused(&refusal, words::WRONG_CODE))?;
+                // A code is its owner's: another operator's browser would decide in the owner's name.
+                match peer {
+                    Some(uid) if uid != person.uid() => Err(words::WRONG_CODE.owned()),
+                    Some(_) | None => Ok(person),
+                }
             }
             // The secret first: whoever does not have it must not be able to lock anybody's PIN.
             Proof::Secret { secret, .. } if !self.secret.is(secret) => Err(words::WRONG_ENTRY.owned()),

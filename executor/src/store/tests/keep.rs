@@ -40,7 +40,7 @@ fn a_restored_backup_is_the_old_story_with_every_live_row_expired() {
     let backup = world.store.backup().unwrap();
     let spent = world.approved();
     drop(world.store.consume(spent).unwrap());
-    world.store.stage_restore(&backup).unwrap();
+    world.store.stage_restore(&backup, "ana", "command").unwrap();
     let (mut world, started) = world.restart();
     assert_eq!(started, Started { expired: 1, restored: 1, backup: true, ..Started::default() });
     assert_eq!(world.state(first), ProposalState::Denied);
@@ -50,6 +50,36 @@ fn a_restored_backup_is_the_old_story_with_every_live_row_expired() {
     let (world, started) = world.restart();
     assert_eq!(started, Started::default());
     assert_eq!(world.store.verify_audit().unwrap().broken, None);
+}
+
+#[test]
+fn a_restore_ends_no_freeze_and_no_pause_and_says_who() {
+    let mut world = World::new();
+    let backup = world.store.backup().unwrap();
+    let ana = world.ana.clone();
+    for room in 0..6 {
+        let number = world.admit(&format!("1901234{room:04}")).unwrap();
+        world.deny(number).unwrap();
+    }
+    world.store.freeze(&ana, Surface::Page).unwrap();
+    world.store.stage_restore(&backup, "ana", "command").unwrap();
+    let (world, started) = world.restart();
+    assert!(started.backup && world.store.is_frozen().unwrap());
+    assert_eq!(world.store.paused_agents().unwrap(), ["assistant"]);
+    let sql = "SELECT principal FROM audit WHERE kind = 'restored'";
+    let by: String = world.store.connection.query_row(sql, [], |r| r.get(0)).unwrap();
+    assert_eq!(by, "ana");
+}
+
+#[test]
+fn a_restore_that_was_not_staged_by_this_program_stops_the_start() {
+    let mut world = World::new();
+    let backup = world.store.backup().unwrap();
+    let state = world.folder.path().join("state");
+    host::files::create_private(&state.join("restore.db"), &backup).unwrap();
+    drop(world.store);
+    let error = Store::open(&state, &world.clock).unwrap_err().to_string();
+    assert!(error.contains("was not staged"), "{error}");
 }
 
 #[test]
@@ -76,7 +106,7 @@ fn what_is_no_backup_of_ours_is_refused_and_changes_nothing() {
     let mut stranger = World::new();
     let foreign = stranger.store.backup().unwrap();
     for (bytes, word) in [(b"hello".to_vec(), "database"), (damaged, ""), (foreign, "audit row")] {
-        let error = world.store.stage_restore(&bytes).unwrap_err().to_string();
+        let error = world.store.stage_restore(&bytes, "ana", "command").unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     }
     let (_, started) = world.restart();

@@ -13,7 +13,7 @@ pub(super) fn result_of(headers: &HeaderMap, body: &[u8], id: u64) -> Result<Val
     let answer = if kind.starts_with("text/event-stream") {
         answers(body).into_iter().next().ok_or("the event stream ended without an answer")?
     } else if kind.starts_with("application/json") {
-        serde_json::from_slice(body).map_err(|_| "the answer is not JSON")?
+        reader::json::read(body).map_err(|_| "the answer is not JSON, or says one thing twice")?
     } else {
         return Err("the answer is neither JSON nor an event stream");
     };
@@ -53,7 +53,7 @@ fn answers(body: &[u8]) -> Vec<Value> {
                 .filter_map(|line| line.strip_prefix("data:"))
                 .map(|d| d.strip_prefix(' ').unwrap_or(d))
                 .collect();
-            let value: Value = serde_json::from_str(&data.join("\n")).ok()?;
+            let value = reader::json::read(data.join("\n").as_bytes()).ok()?;
             let is_answer = value.get("result").is_some() || value.get("error").is_some();
             (is_answer && value.get("method").is_none()).then_some(value)
         })
