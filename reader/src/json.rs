@@ -16,7 +16,7 @@ pub enum JsonFault {
     DuplicateKey,
     /// Not JSON at all.
     NotJson,
-    /// Nested more than [`MAX_DEPTH`] levels.
+    /// Nested more than 48 levels.
     TooDeep,
 }
 
