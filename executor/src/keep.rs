@@ -98,9 +98,11 @@ impl Transfer {
         let (by, surface) = (viewer.person.name().to_string(), viewer.surface.as_str());
         app.store.call(move |store| store.stage_restore(&whole, &by, surface)).await.map_err(|error| match error {
             StoreError::File(why) => Refusal::new(RefusalCode::BadArguments, &why),
-            other @ (StoreError::Corrupt(_) | StoreError::Refused(_) | StoreError::Sqlite(_) | StoreError::Stopped) => {
-                other.into_refusal()
-            }
+            other @ (StoreError::Corrupt(_)
+            | StoreError::Damaged(_)
+            | StoreError::Refused(_)
+            | StoreError::Sqlite(_)
+            | StoreError::Stopped) => other.into_refusal(),
         })?;
         app.restore_staged.notify_one();
         Ok(ExecutorSays::RestoreStaged)

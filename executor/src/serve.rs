@@ -12,7 +12,7 @@ use crate::page::{self, PageSettings};
 use crate::principals::Registry;
 use crate::seldom::Seldom;
 use crate::store::audit::Step;
-use crate::store::{Store, StoreError, StoreHandle};
+use crate::store::{Started, Store, StoreError, StoreHandle};
 use crate::sweep::{offer_endings, sweep};
 use control::status::Witness;
 use host::clock::Clock;
@@ -131,24 +131,15 @@ fn start() -> Result<Arc<App>, ServeError> {
         Some((kind, path)) => Some(Arc::new(Notifier::load(*kind, path)?)),
         None => None,
     };
-    let (mut store, started) = Store::open(&config.state, &clock)?;
-    store.claim(config.slot.as_str())?;
-    let isolation = if config.single_user() { "none" } else { "users" };
-    store.note(&Step {
-        kind: "settings",
-        proposal: None,
-        principal: "executor",
-        surface: "",
-        detail: json!({ "slot": config.slot.as_str(), "isolation": isolation, "dry_run": config.behaviour.dry_run() }),
-    })?;
-    let slices = slices(&mut store, &config, &registry)?;
+    let Opened { store, started, slices, frozen } =
+        open_store(&config, &registry, &clock).map_err(|error| error.at_start(&config.state))?;
     let app = App {
         started_boot_ms: clock.boot_ms(),
         registry,
         reads,
         destination,
         bearer,
-        frozen: AtomicBool::new(store.is_frozen()?),
+        frozen: AtomicBool::new(frozen),
         stopping: AtomicBool::new(false),
         store: StoreHandle::spawn(store)?,
         unrecorded: Mutex::default(),
@@ -172,6 +163,31 @@ fn start() -> Result<Arc<App>, ServeError> {
         config,
     };
     Ok(Arc::new(app))
+}
+
+/// The store as the start leaves it.
+struct Opened {
+    store: Store,
+    started: Started,
+    slices: BTreeMap<Tool, i64>,
+    frozen: bool,
+}
+
+/// Opens the store and writes down what this process runs with, all before anything listens.
+fn open_store(config: &Config, registry: &Registry, clock: &Clock) -> Result<Opened, StoreError> {
+    let (mut store, started) = Store::open(&config.state, clock)?;
+    store.claim(config.slot.as_str())?;
+    let isolation = if config.single_user() { "none" } else { "users" };
+    store.note(&Step {
+        kind: "settings",
+        proposal: None,
+        principal: "executor",
+        surface: "",
+        detail: json!({ "slot": config.slot.as_str(), "isolation": isolation, "dry_run": config.behaviour.dry_run() }),
+    })?;
+    let slices = slices(&mut store, config, registry)?;
+    let frozen = store.is_frozen()?;
+    Ok(Opened { store, started, slices, frozen })
 }
 
 /// The read client on the writing sign-in and the same sign-in for the write. No sign-in is a state that `status` shows, a

@@ -119,7 +119,7 @@ pub(super) fn apply_staged(folder: &Path) -> Result<Option<Value>, StoreError> {
             std::fs::rename(&old, folder.join(format!("{kept}{suffix}"))).map_err(failed)?;
         }
     }
-    std::fs::rename(&staged, folder.join("store.db")).map_err(failed)?;
+    std::fs::rename(&staged, folder.join(super::DATABASE)).map_err(failed)?;
     Ok(Some(carried))
 }
 

@@ -2,12 +2,18 @@
 
 use protocol::refusal::{Refusal, RefusalCode};
 use std::fmt;
+use std::path::Path;
+
+const FREE_THE_DISK: &str = "free space on its disk and make it writable, then start again; leave the file where it is";
+const RESTORE: &str = "move it away and restore a backup with fleetwatchctl restore";
 
 /// Why a store operation did not happen.
 #[derive(Debug)]
 pub enum StoreError {
     /// A row or file holds what this program never writes.
     Corrupt(String),
+    /// SQLite's own check found the database file damaged.
+    Damaged(String),
     /// The folder, key or spent log could not be used.
     File(String),
     /// A rule said no; nothing was changed.
@@ -24,11 +30,25 @@ impl StoreError {
     pub fn into_refusal(self) -> Refusal {
         match self {
             Self::Refused(refusal) => refusal,
-            Self::Corrupt(_) | Self::File(_) | Self::Sqlite(_) | Self::Stopped => {
+            Self::Corrupt(_) | Self::Damaged(_) | Self::File(_) | Self::Sqlite(_) | Self::Stopped => {
                 tracing::error!(error = %self, "store");
                 Refusal::bare(RefusalCode::StoreFailed)
             }
         }
+    }
+
+    /// The same, as it stops a start: which file cannot be used, and what to do.
+    pub(crate) fn at_start(self, folder: &Path) -> Self {
+        use rusqlite::ErrorCode::{CannotOpen, DiskFull, ReadOnly, SystemIoFailure};
+        let advice = match &self {
+            Self::Damaged(_) => RESTORE,
+            Self::Sqlite(error) => match error.sqlite_error_code() {
+                Some(CannotOpen | DiskFull | ReadOnly | SystemIoFailure) => FREE_THE_DISK,
+                _ => RESTORE,
+            },
+            Self::Corrupt(_) | Self::File(_) | Self::Refused(_) | Self::Stopped => return self,
+        };
+        Self::File(format!("{} cannot be used ({self}); {advice}", folder.join(super::DATABASE).display()))
     }
 
     pub(crate) fn refused(code: RefusalCode) -> Self {
@@ -40,6 +60,7 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Corrupt(what) => write!(f, "the store holds what Fleetwatch never writes: {what}"),
+            Self::Damaged(what) => write!(f, "the database is damaged: {what}"),
             Self::File(what) => write!(f, "{what}"),
             Self::Refused(refusal) => write!(f, "refused: {refusal}"),
             Self::Sqlite(error) => write!(f, "database: {error}"),

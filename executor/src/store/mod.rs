@@ -45,6 +45,9 @@ use zeroize::Zeroizing;
 /// SQLite before this version can corrupt a database in WAL mode.
 const OLDEST_SQLITE: i32 = 3_051_003;
 
+/// The database, in the state folder.
+const DATABASE: &str = "store.db";
+
 /// Schema steps, applied in order; `PRAGMA user_version` counts them.
 const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
 
@@ -83,6 +86,10 @@ impl Store {
     /// [`StoreError`] when a file has another owner or mode, the SQLite library is too old, the schema is newer than this
     /// program, or `audit.key` is missing beside a database.
     pub fn open(folder: &Path, clock: &Clock) -> Result<(Self, Started), StoreError> {
+        Self::open_in(folder, clock).map_err(|error| error.at_start(folder))
+    }
+
+    fn open_in(folder: &Path, clock: &Clock) -> Result<(Self, Started), StoreError> {
         if rusqlite::version_number() < OLDEST_SQLITE {
             return Err(StoreError::Corrupt(format!(
                 "SQLite {} is too old; 3.51.3 or newer is needed",
@@ -94,12 +101,13 @@ impl Store {
             .map_err(|e| StoreError::File(e.to_string()))?;
         let alone = lock(folder)?;
         let restored = backup::apply_staged(folder)?;
-        let path = folder.join("store.db");
+        let path = folder.join(DATABASE);
         let existed = path.exists();
         // Made by us with 0600 before SQLite sees it: SQLite gives the WAL and its index the mode of the database.
         drop(host::files::append_open(&path).map_err(|e| StoreError::File(e.to_string()))?);
         let connection = Connection::open(&path)?;
-        prepare(&connection, clock).and_then(|()| check_whole(&connection)).map_err(|error| damaged(&path, &error))?;
+        prepare(&connection, clock)?;
+        check_whole(&connection)?;
         migrate(&connection)?;
         let audit = audit_key(&folder.join("audit.key"), existed && has_rows(&connection)?)?;
         let store_id = store_id(&connection)?;
@@ -214,20 +222,7 @@ fn prepare(connection: &Connection, clock: &Clock) -> Result<(), StoreError> {
 /// A damaged database stops the start: nothing is decided on what may be half a row.
 fn check_whole(connection: &Connection) -> Result<(), StoreError> {
     let whole: String = connection.query_row("PRAGMA quick_check(1)", [], |r| r.get(0))?;
-    if whole == "ok" { Ok(()) } else { Err(StoreError::Corrupt(whole)) }
-}
-
-fn damaged(path: &Path, error: &StoreError) -> StoreError {
-    use rusqlite::ErrorCode::{CannotOpen, DiskFull, ReadOnly, SystemIoFailure};
-    let disk = matches!(error, StoreError::Sqlite(error) if error.sqlite_error_code().is_some_and(|code| {
-        matches!(code, CannotOpen | DiskFull | ReadOnly | SystemIoFailure)
-    }));
-    let advice = if disk {
-        "free space on its disk and make it writable, then start again; leave the file where it is"
-    } else {
-        "move it away and restore a backup with fleetwatchctl restore"
-    };
-    StoreError::File(format!("{} cannot be used ({error}); {advice}", path.display()))
+    if whole == "ok" { Ok(()) } else { Err(StoreError::Damaged(whole)) }
 }
 
 fn migrate(connection: &Connection) -> Result<(), StoreError> {

@@ -131,3 +131,22 @@ fn a_damaged_database_stops_the_start_with_what_to_do() {
     let error = Store::open(&state, &clock).unwrap_err().to_string();
     assert!(error.contains("store.db") && error.contains("restore a backup"), "{error}");
 }
+
+/// Whichever statement of the start meets the full disk, and whatever SQLite calls it.
+#[test]
+fn a_disk_that_fails_at_the_start_is_told_from_a_damaged_file() {
+    use rusqlite::ffi;
+    let folder = std::path::Path::new("/state");
+    for (code, advice) in [
+        (ffi::SQLITE_FULL, "free space on its disk"),
+        (ffi::SQLITE_IOERR, "free space on its disk"),
+        (ffi::SQLITE_READONLY, "free space on its disk"),
+        (ffi::SQLITE_CANTOPEN, "free space on its disk"),
+        (ffi::SQLITE_CORRUPT, "restore a backup"),
+        (ffi::SQLITE_NOTADB, "restore a backup"),
+    ] {
+        let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+        let told = StoreError::Sqlite(error).at_start(folder).to_string();
+        assert!(told.contains("/state/store.db cannot be used (") && told.contains(advice), "{told}");
+    }
+}

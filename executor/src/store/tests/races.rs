@@ -83,9 +83,7 @@ impl Hand {
     ) -> Result<T, Refusal> {
         self.runtime.block_on(self.store.call(work)).map_err(|error| match error {
             StoreError::Refused(refusal) => refusal,
-            StoreError::Corrupt(_) | StoreError::File(_) | StoreError::Sqlite(_) | StoreError::Stopped => {
-                panic!("the store itself failed: {error}")
-            }
+            failed => panic!("the store itself failed: {failed}"),
         })
     }
 
