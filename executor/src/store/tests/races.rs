@@ -83,7 +83,11 @@ impl Hand {
     ) -> Result<T, Refusal> {
         self.runtime.block_on(self.store.call(work)).map_err(|error| match error {
             StoreError::Refused(refusal) => refusal,
-            failed => panic!("the store itself failed: {failed}"),
+            failed @ (StoreError::Corrupt(_)
+            | StoreError::Damaged(_)
+            | StoreError::File(_)
+            | StoreError::Sqlite(_)
+            | StoreError::Stopped) => panic!("the store itself failed: {failed}"),
         })
     }
 
