@@ -274,3 +274,14 @@ fn check_dir_allows_no_permission_beyond_the_most() {
     assert!(error.to_string().contains("has mode 0750, want 0700: chmod 700"), "{error}");
     check_dir(Path::new("/"), Owner::Uid(0), 0o755).unwrap();
 }
+
+#[test]
+fn a_private_file_is_read_back_only_while_it_is_private_and_small() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.json");
+    write_private(&path, b"12345").unwrap();
+    assert_eq!(read_private(&path, 5).unwrap(), "12345");
+    assert!(matches!(read_private(&path, 4), Err(FileError::TooLarge { .. })));
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+    assert!(matches!(read_private(&path, 5), Err(FileError::WrongMode { .. })));
+}
