@@ -1,11 +1,14 @@
 //! What every question needs, made once at start.
 
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
 use crate::fleet::{Fleet, Source};
 use crate::model::{self, Model};
 use crate::poll::Poll;
 use crate::propose::Executor;
 use crate::tools::Tools;
+use crate::watch::Watch;
+use crate::watch::posts::Channel;
+use crate::watch::rules::Rules;
 use host::clock::{Clock, ClockError};
 use host::files::{self, FileError, Owner};
 use host::socket::{self, SocketError};
@@ -14,6 +17,7 @@ use jiff::tz::TimeZone;
 use policy::behaviour::Behaviour;
 use policy::tool_policy::ToolPolicy;
 use policy::yaml::PolicyError;
+use protocol::shown::Language;
 use reader::endpoint::{Endpoint, EndpointError};
 use reader::session::{self, ReadClient};
 use reader::token::{SignIn, SignInError};
@@ -40,6 +44,7 @@ pub(crate) struct Desk {
     pub(crate) fleet: Fleet,
     pub(crate) executor: Executor,
     pub(crate) poll: Poll,
+    pub(crate) watch: Watch,
     pub(crate) wall: Duration,
 }
 
@@ -56,6 +61,8 @@ pub(crate) enum StartError {
     Group,
     /// The model's client.
     Model(model::SetupError),
+    /// Where the watcher posts.
+    Posts(ConfigError),
     /// A policy file.
     Policy(PolicyError),
     /// The client for the fleet.
@@ -78,6 +85,7 @@ impl fmt::Display for StartError {
                 write!(f, "ask.sock: this machine has no group {ASKERS}; make it and put those who may ask into it")
             }
             Self::Model(error) => write!(f, "{error}"),
+            Self::Posts(error) => write!(f, "{error}"),
             Self::Policy(error) => write!(f, "{error}"),
             Self::Reader(error) => write!(f, "{error}"),
             Self::SignIn(error) => write!(f, "FLEETWATCH_TOKEN_FILE: {error}"),
@@ -101,6 +109,7 @@ impl StartError {
             | Self::Group
             | Self::Model(_)
             | Self::Policy(_)
+            | Self::Posts(_)
             | Self::SignIn(_)
             | Self::Zone(_) => true,
         }
@@ -115,7 +124,10 @@ impl Desk {
     pub(crate) fn new(config: Config) -> Result<Self, StartError> {
         let clock = Clock::system().map_err(StartError::Clock)?;
         files::ensure_private_dir(&config.state_dir).map_err(StartError::File)?;
-        let (policy, zone) = policies(&config.policy_dir)?;
+        let (policy, behaviour, zone) = policies(&config.policy_dir)?;
+        let channels = Channel::all(&config.posts).map_err(StartError::Posts)?;
+        let language = if config.posts.spanish { Language::Spanish } else { Language::English };
+        let rules = Rules { behaviour, zone: zone.clone(), language };
         let policy = Arc::new(policy);
         let source = source(&config, &policy, &clock)?;
         let executor = Executor { path: config.propose_socket(), uid: config.executor_uid };
@@ -126,6 +138,7 @@ impl Desk {
             model: config.model.map(Model::new).transpose().map_err(StartError::Model)?,
             fleet: Fleet::new(source, clock.clone()),
             poll: Poll::new(executor.clone(), &config.state_dir),
+            watch: Watch::new(rules, channels, &config.state_dir),
             executor,
             policy,
             clock,
@@ -135,7 +148,12 @@ impl Desk {
 
     /// Now in the venue's zone with the zone named, UTC beside it.
     pub(crate) fn now_words(&self) -> String {
-        let Ok(now) = Timestamp::from_second(self.clock.unix()) else { return "an unknown time".to_owned() };
+        self.time_words(self.clock.unix())
+    }
+
+    /// This moment (Unix seconds) in the venue's zone with the zone named, UTC beside it.
+    pub(crate) fn time_words(&self, unix: i64) -> String {
+        let Ok(now) = Timestamp::from_second(unix) else { return "an unknown time".to_owned() };
         let utc = now.strftime("%Y-%m-%d %H:%M UTC").to_string();
         match self.zone.iana_name() {
             None | Some("UTC" | "Etc/UTC") => utc,
@@ -181,12 +199,12 @@ pub(crate) fn ask_socket(path: &Path, askers: Askers) -> Result<UnixListener, St
     socket::bind(path, askers.mode, askers.group).map_err(StartError::Socket)
 }
 
-fn policies(folder: &Path) -> Result<(ToolPolicy, TimeZone), StartError> {
+fn policies(folder: &Path) -> Result<(ToolPolicy, Behaviour, TimeZone), StartError> {
     let read = |name: &str| files::read_settings(&folder.join(name), Owner::RootOrMe).map_err(StartError::File);
     let behaviour = Behaviour::parse(&read("policy.yaml")?, "policy.yaml").map_err(StartError::Policy)?;
     let policy = ToolPolicy::parse(&read("tool_policy.yaml")?, "tool_policy.yaml").map_err(StartError::Policy)?;
     let zone = TimeZone::get(behaviour.timezone()).map_err(|_| StartError::Zone(behaviour.timezone().to_owned()))?;
-    Ok((policy.with_lead_minutes(behaviour.lead_minutes()), zone))
+    Ok((policy.with_lead_minutes(behaviour.lead_minutes()), behaviour, zone))
 }
 
 fn source(config: &Config, policy: &Arc<ToolPolicy>, clock: &Clock) -> Result<Source, StartError> {

@@ -4,7 +4,8 @@
 use crate::desk::Desk;
 use crate::propose::Draft;
 use crate::teller::Teller;
-use crate::{status, turn};
+use crate::watch::replay::Parts;
+use crate::{reports, status, turn};
 use host::link::{Link, LinkError, Receiver, Sender};
 use host::socket::peer_uid;
 use protocol::ask::{AskerSays, AssistantSays, MAX_QUESTION};
@@ -79,10 +80,11 @@ async fn greet(stream: UnixStream, desk: &Desk) -> Result<(), LinkError> {
     if !hello.speaks_ours() {
         return Ok(());
     }
+    let mut parts = Parts::default();
     while let Some(request) = hear.recv(IDLE).await? {
         let mut teller = Teller::new(&mut say, request.id);
         tokio::select! {
-            answered = answer(desk, request.say, &mut teller) => answered?,
+            answered = answer(desk, request.say, &mut teller, &mut parts) => answered?,
             // The answer's future is dropped here, and with it the turn.
             gone = hear.closed() => return gone,
         }
@@ -90,10 +92,19 @@ async fn greet(stream: UnixStream, desk: &Desk) -> Result<(), LinkError> {
     Ok(())
 }
 
-async fn answer(desk: &Desk, said: AskerSays, teller: &mut Teller<'_>) -> Result<(), LinkError> {
+async fn answer(desk: &Desk, said: AskerSays, teller: &mut Teller<'_>, parts: &mut Parts) -> Result<(), LinkError> {
     match said {
         AskerSays::Hello(_) => refuse(teller, RefusalCode::NotPermitted, "hello was said already").await?,
         AskerSays::Status => teller.tell(AssistantSays::Status(Box::new(status::of(desk)))).await?,
+        AskerSays::Capture => reports::capture(desk, teller).await?,
+        AskerSays::Digest { language } => reports::digest(desk, language, teller).await?,
+        AskerSays::History { days, language } => reports::history(desk, (days, language), teller).await?,
+        AskerSays::Replay { language } => reports::replay(desk, std::mem::take(parts), language, teller).await?,
+        AskerSays::ReplayPart { tool, bytes } => {
+            if let Err(refusal) = parts.add(&desk.policy, &tool, &bytes) {
+                teller.tell(AssistantSays::Refused(refusal)).await?;
+            }
+        }
         AskerSays::Ask { question } => match fitting(&question) {
             Ok(question) => turn::ask(desk, question, teller).await?,
             Err((code, what)) => refuse(teller, code, what).await?,

@@ -114,7 +114,10 @@ pub(crate) async fn turn(session: &Session, out: &mut Out, say: AskerSays, live:
             }
             AssistantSays::Done => return Ok(report),
             AssistantSays::Refused(refusal) => return Err(ClientError::Refused(refusal)),
-            AssistantSays::Hello(_) | AssistantSays::Status(_) => return Err(Asking::surprise()),
+            AssistantSays::CapturePart { .. }
+            | AssistantSays::Hello(_)
+            | AssistantSays::Report { .. }
+            | AssistantSays::Status(_) => return Err(Asking::surprise()),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::client::ClientError;
 use crate::exit::Exit;
 use crate::out::{Out, complain};
 use crate::session::Session;
-use crate::{approvals, ask, audit, demo, keep, page_code, pin, standstill, status};
+use crate::{approvals, ask, audit, demo, digest, keep, page_code, pin, standstill, status};
 
 /// Runs one command.
 pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
@@ -20,6 +20,8 @@ pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
     match cli.verb {
         Verb::Status { json } => status::show(&session, out, json).await,
         Verb::Ask { question, json } => ask::ask(&session, out, &question.join(" "), json).await,
+        Verb::Digest(args) => digest::digest(&session, out, &args).await,
+        Verb::History { days, json } => digest::history(&session, out, days, json).await,
         Verb::Propose(args) => ask::propose(&session, out, args).await,
         Verb::Freeze { json } => standstill::freeze(&session, out, json).await,
         Verb::Thaw => standstill::thaw(&session, out).await,

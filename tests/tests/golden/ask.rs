@@ -4,6 +4,7 @@ use crate::sheet::{ID, Sheet};
 use crate::values::{hello, number, refusal};
 use protocol::ask::{AnsweredBy, AskerSays, AssistantSays, AssistantStatus};
 use protocol::hello::{Reply, Request};
+use protocol::shown::Language;
 
 pub(crate) fn sheet() -> Sheet {
     let mut sheet = Sheet::new("ask", "ask.sock: what an asker and the assistant say to each other");
@@ -22,12 +23,17 @@ pub(crate) fn sheet() -> Sheet {
 fn asked() -> Vec<AskerSays> {
     vec![
         AskerSays::Ask { question: "¿Está grabando el Aula 3?".to_owned() },
+        AskerSays::Capture,
+        AskerSays::Digest { language: Language::Spanish },
         AskerSays::Hello(hello()),
+        AskerSays::History { days: 7, language: Language::English },
         AskerSays::Propose {
             tool: "reboot_device".to_owned(),
             arguments: br#"{"device_id":"20311112222"}"#.to_vec(),
             reason: "it hangs".to_owned(),
         },
+        AskerSays::Replay { language: Language::English },
+        AskerSays::ReplayPart { tool: "get_devices".to_owned(), bytes: b"{}".to_vec() },
         AskerSays::Status,
     ]
 }
@@ -35,12 +41,14 @@ fn asked() -> Vec<AskerSays> {
 fn answered() -> Vec<AssistantSays> {
     vec![
         AssistantSays::Answer { text: "Two rooms record.".to_owned(), by: AnsweredBy::Model { name: "m".to_owned() } },
+        AssistantSays::CapturePart { tool: "get_devices".to_owned(), bytes: b"{}".to_vec(), last: true },
         AssistantSays::Done,
         AssistantSays::Hello(hello()),
         AssistantSays::NotProposed(refusal()),
         AssistantSays::Proposed { number: number(12) },
         AssistantSays::Reading { tool: "get_devices".to_owned() },
         AssistantSays::Refused(refusal()),
+        AssistantSays::Report { text: "2 rooms, 2 online".to_owned(), good: true },
         AssistantSays::Status(Box::new(full_status())),
     ]
 }
@@ -81,8 +89,13 @@ fn bare_status() -> AssistantStatus {
 fn question(say: &AskerSays) -> &'static str {
     match say {
         AskerSays::Ask { .. } => "ask",
+        AskerSays::Capture => "capture",
+        AskerSays::Digest { .. } => "digest",
         AskerSays::Hello(_) => "hello",
+        AskerSays::History { .. } => "history",
         AskerSays::Propose { .. } => "propose",
+        AskerSays::Replay { .. } => "replay",
+        AskerSays::ReplayPart { .. } => "replay_part",
         AskerSays::Status => "status",
     }
 }
@@ -90,12 +103,14 @@ fn question(say: &AskerSays) -> &'static str {
 fn answer(say: &AssistantSays) -> &'static str {
     match say {
         AssistantSays::Answer { .. } => "answer",
+        AssistantSays::CapturePart { .. } => "capture_part",
         AssistantSays::Done => "done",
         AssistantSays::Hello(_) => "hello",
         AssistantSays::NotProposed(_) => "not_proposed",
         AssistantSays::Proposed { .. } => "proposed",
         AssistantSays::Reading { .. } => "reading",
         AssistantSays::Refused(_) => "refused",
+        AssistantSays::Report { .. } => "report",
         AssistantSays::Status(_) => "status",
     }
 }
