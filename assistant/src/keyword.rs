@@ -5,9 +5,9 @@ mod matching;
 
 use crate::language::{fold, words};
 use crate::watch::digest::attention;
-use crate::watch::findings::findings;
+use crate::watch::findings::{channel_name, findings};
 use crate::watch::readiness::check;
-use crate::watch::rules::{Rules, room_name, shown};
+use crate::watch::rules::{Rules, room_name};
 use crate::watch::seen::Seen;
 use crate::watch::state::Posted;
 use matching::Meant;
@@ -180,6 +180,9 @@ fn body(question: &str, (seen, facts): (&Seen, &Facts<'_>), language: Language) 
     if asks(&READY) && matches!(meant, Meant::Any) {
         return list(seen, not_ready, language, ("Not ready", "No están listas"), room);
     }
+    if begins && matches!(meant, Meant::Any) {
+        return attention(seen, rules, language);
+    }
     if asks(&READY) || begins {
         let unknown = pick(language, "No room fits these words.", "Ninguna sala corresponde a esas palabras.");
         return format!("{unknown} {}", help(seen, language));
@@ -300,8 +303,7 @@ fn recorder_fails(device: &Device) -> bool {
 // The channels without a picture.
 fn dark(seen: &Seen, device: &Device) -> Vec<String> {
     let name = |warning: &Warning| match warning {
-        Warning::ChannelNoSignal { channel, name } if name.is_empty() => Some(channel.to_string()),
-        Warning::ChannelNoSignal { name, .. } => Some(shown(name)),
+        Warning::ChannelNoSignal { channel, name } => Some(channel_name(channel, name)),
         Warning::Other { .. } | Warning::SourceNoSignal { .. } | Warning::Storage => None,
     };
     seen.warnings_of(device).iter().filter_map(name).collect()
@@ -497,6 +499,8 @@ mod tests {
             ("¿qué salas no están listas?", "No están listas: 1 de 5\n- Hall A: desconectada"),
             ("is hall a ready", "Hall A: offline\n  Open: offline"),
             ("¿está lista hall b?", "Hall B: en línea\n  Abierto: firmware 4.1.0"),
+            ("how is everything?", "Fix first:\n- Hall A"),
+            ("¿Cómo están las salas?", "Arreglar primero:\n- Hall A"),
             ("help", "I know 5 rooms"),
             ("ayuda", "Conozco 5 salas"),
         ] {

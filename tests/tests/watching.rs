@@ -161,7 +161,7 @@ mod tests {
             "{spanish}"
         );
         let (code, history) = ctl(&world, &["history"]);
-        assert!(code == 0 && history.contains("1 looks (0 did not work), 30 rooms, at most 3 offline"), "{history}");
+        assert!(code == 0 && history.contains("looks 1 (did not work: 0), rooms 30, most offline 3"), "{history}");
 
         let folder = world.folder().join("capture");
         let name = folder.display().to_string();

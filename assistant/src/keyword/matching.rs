@@ -4,23 +4,26 @@
 use crate::language::{fold, words};
 use crate::watch::rules::Rules;
 use policy::observed::{Device, Team};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most rooms that one answer names.
 pub(super) const MOST_NAMED: usize = 6;
 
 /// Words that name no room.
-const FILLERS: [&str; 99] = [
+const FILLERS: [&str; 109] = [
     "a",
     "ahora",
     "al",
+    "algo",
     "all",
     "an",
     "and",
     "any",
+    "anything",
     "are",
     "aren",
     "at",
+    "bien",
     "can",
     "check",
     "clase",
@@ -43,6 +46,7 @@ const FILLERS: [&str; 99] = [
     "evento",
     "everything",
     "favor",
+    "fine",
     "for",
     "go",
     "going",
@@ -62,6 +66,7 @@ const FILLERS: [&str; 99] = [
     "listos",
     "look",
     "los",
+    "manana",
     "me",
     "mi",
     "my",
@@ -70,6 +75,8 @@ const FILLERS: [&str; 99] = [
     "not",
     "now",
     "of",
+    "ok",
+    "okay",
     "on",
     "our",
     "para",
@@ -91,17 +98,20 @@ const FILLERS: [&str; 99] = [
     "se",
     "set",
     "show",
+    "something",
     "state",
     "status",
     "still",
     "t",
     "tell",
     "the",
+    "there",
     "to",
     "todas",
     "today",
     "todo",
     "todos",
+    "tomorrow",
     "un",
     "una",
     "up",
@@ -185,15 +195,16 @@ fn is_number(word: &str) -> bool {
 
 // In one unit, or two, every word is shared.
 fn common(team: &Team) -> BTreeSet<String> {
-    let mut all: Vec<String> = Vec::new();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for device in &team.devices {
         let name = fold(&device.name);
         let own: BTreeSet<&str> = words(&name).collect();
-        all.extend(own.into_iter().map(str::to_owned));
+        for word in own {
+            *counts.entry(word.to_owned()).or_default() += 1;
+        }
     }
     let half = team.devices.len() / 2;
-    let over = |word: &String| half > 1 && all.iter().filter(|other| *other == word).count() > half;
-    all.iter().filter(|word| over(word)).cloned().collect()
+    counts.into_iter().filter(|(_, count)| half > 1 && *count > half).map(|(word, _)| word).collect()
 }
 
 // The unit's own name and what `policy.yaml` calls it, folded.

@@ -221,7 +221,7 @@ async fn the_days_are_counted() {
     fleet.beat(60).await;
     failed(&mut fleet.state, &fleet.rules, fleet.now);
     let line = digest::history(&fleet.state, 7, protocol::shown::Language::English);
-    let want = "2031-02-03: 2 looks (1 did not work), 5 rooms, at most 1 offline, 1 findings began, 0 ended, 0 times ready, 1 times not ready";
+    let want = "2031-02-03: looks 2 (did not work: 1), rooms 5, most offline 1, findings begun 1, ended 0, ready 0, not ready 1";
     assert_eq!(line, want);
 }
 

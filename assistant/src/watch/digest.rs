@@ -5,12 +5,14 @@ use crate::watch::findings::{Finding, Priority, findings};
 use crate::watch::readiness::checks;
 use crate::watch::rules::Rules;
 use crate::watch::seen::Seen;
-use crate::watch::state::{Open, State};
+use crate::watch::state::{Day, Open, State};
 use policy::limits::EVENT_HORIZON;
 use protocol::shown::{Language, Worded};
 
 /// Most lines of one post.
 const MOST_LINES: usize = 60;
+/// Most rooms in the line about storage.
+const MOST_STORAGE: usize = 20;
 
 /// The first line of a post. No name stands in it.
 pub(crate) fn title(news: &News, seen: &Seen, rules: &Rules) -> Worded {
@@ -99,7 +101,10 @@ pub(crate) fn grouped(lines: &mut Vec<String>, list: &[Open], (rules, language):
         }
         let title = priority.words();
         if priority == Priority::Fyi {
-            let rooms: Vec<&str> = some.iter().map(|open| open.room.as_str()).collect();
+            let mut rooms: Vec<String> = some.iter().take(MOST_STORAGE).map(|open| open.room.clone()).collect();
+            if some.len() > MOST_STORAGE {
+                rooms.push(format!("+{}", some.len() - MOST_STORAGE));
+            }
             let what = Worded::new("little or no storage in", "poco o ningún almacenamiento en");
             lines.push(format!("{}: {} {}", title.get(language), what.get(language), rooms.join(", ")));
             continue;
@@ -193,13 +198,13 @@ pub(crate) fn history(state: &State, days: usize, language: Language) -> String 
             .get(language)
             .to_owned();
     }
-    let line = |day: &crate::watch::state::Day| match language {
+    let line = |day: &Day| match language {
         Language::English => format!(
-            "{}: {} looks ({} did not work), {} rooms, at most {} offline, {} findings began, {} ended, {} times ready, {} times not ready",
+            "{}: looks {} (did not work: {}), rooms {}, most offline {}, findings begun {}, ended {}, ready {}, not ready {}",
             day.date, day.looks, day.failed, day.rooms, day.offline, day.began, day.ended, day.ready, day.not_ready
         ),
         Language::Spanish => format!(
-            "{}: {} lecturas ({} no salieron), {} salas, como mucho {} desconectadas, {} avisos empezaron, {} terminaron, {} veces lista, {} veces no lista",
+            "{}: lecturas {} (sin resultado: {}), salas {}, máximo desconectadas {}, avisos nuevos {}, terminados {}, lista {}, no lista {}",
             day.date, day.looks, day.failed, day.rooms, day.offline, day.began, day.ended, day.ready, day.not_ready
         ),
     };

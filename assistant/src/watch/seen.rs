@@ -13,7 +13,8 @@ use reader::parse::status::SystemStatus;
 use reader::parse::warnings::Warning;
 use reader::parse::{devices, events, recorders, status, warnings};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
 
 /// Most ids in one call.
 const MOST_IDS: usize = 100;
@@ -190,8 +191,23 @@ fn put_words(team: &mut Team, recorders: &Recorders) {
     }
 }
 
+// Said once for each tool, until its answers are understood again.
+static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
 fn understood<T>(tool: &str, read: Result<T, ShapeError>) -> Option<T> {
-    read.inspect_err(|error| tracing::warn!(tool, %error, "a reading was not understood")).ok()
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    match read {
+        Ok(value) => {
+            said.remove(tool);
+            Some(value)
+        }
+        Err(error) => {
+            if said.insert(tool.to_owned()) {
+                tracing::warn!(tool, %error, "a reading was not understood");
+            }
+            None
+        }
+    }
 }
 
 #[cfg(test)]
