@@ -46,3 +46,31 @@ pub(super) fn taken(answer: &str) -> Result<(), PostError> {
     // A long answer is cut, but it begins with the word.
     if ok || answer.trim_start().starts_with("{\"ok\":true") { Ok(()) } else { Err(PostError::NotTaken) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_posts_are_spread_over_blocks_that_the_service_takes() {
+        let post = Post { title: "t".to_owned(), lines: vec!["x".repeat(5_000); 60] };
+        let texts = texts(&post);
+        assert!(texts.len() <= BLOCKS && texts.iter().all(|text| text.chars().count() <= BLOCK), "{}", texts.len());
+        let short = Post { title: "t".to_owned(), lines: vec!["a".to_owned(), "b".to_owned()] };
+        assert_eq!(super::texts(&short), ["t\na\nb"]);
+    }
+
+    #[test]
+    fn only_a_plain_yes_counts_as_taken() {
+        for (answer, ok) in [
+            ("{\"ok\":true,\"ts\":\"1\"}", true),
+            ("{\"ok\":true,\"message\":{\"text\":\"cut", true),
+            ("{\"ok\":false,\"error\":\"not_in_channel\"}", false),
+            ("{\"ok\":\"true\"}", false),
+            ("ok", false),
+            ("", false),
+        ] {
+            assert_eq!(taken(answer).is_ok(), ok, "{answer}");
+        }
+    }
+}
