@@ -4,6 +4,7 @@ use crate::config::Config;
 use crate::fleet::{Fleet, Source};
 use crate::model::{self, Model};
 use crate::poll::Poll;
+use crate::prompt;
 use crate::propose::Executor;
 use crate::tools::Tools;
 use host::clock::{Clock, ClockError};
@@ -12,6 +13,7 @@ use host::socket::{self, SocketError};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use policy::behaviour::Behaviour;
+use policy::rooms::Rooms;
 use policy::tool_policy::ToolPolicy;
 use policy::yaml::PolicyError;
 use reader::endpoint::{Endpoint, EndpointError};
@@ -35,6 +37,8 @@ pub(crate) struct Desk {
     pub(crate) started_ms: i64,
     pub(crate) policy: Arc<ToolPolicy>,
     pub(crate) zone: TimeZone,
+    pub(crate) rooms: Rooms,
+    pub(crate) system: String,
     pub(crate) tools: Tools,
     pub(crate) model: Option<Model>,
     pub(crate) fleet: Fleet,
@@ -115,13 +119,15 @@ impl Desk {
     pub(crate) fn new(config: Config) -> Result<Self, StartError> {
         let clock = Clock::system().map_err(StartError::Clock)?;
         files::ensure_private_dir(&config.state_dir).map_err(StartError::File)?;
-        let (policy, zone) = policies(&config.policy_dir)?;
+        let (policy, zone, rooms) = policies(&config.policy_dir)?;
         let policy = Arc::new(policy);
         let source = source(&config, &policy, &clock)?;
         let executor = Executor { path: config.propose_socket(), uid: config.executor_uid };
         Ok(Self {
             started_ms: clock.boot_ms(),
             zone,
+            system: prompt::system(&rooms),
+            rooms,
             tools: Tools::new(&policy),
             model: config.model.map(Model::new).transpose().map_err(StartError::Model)?,
             fleet: Fleet::new(source, clock.clone()),
@@ -181,12 +187,12 @@ pub(crate) fn ask_socket(path: &Path, askers: Askers) -> Result<UnixListener, St
     socket::bind(path, askers.mode, askers.group).map_err(StartError::Socket)
 }
 
-fn policies(folder: &Path) -> Result<(ToolPolicy, TimeZone), StartError> {
+fn policies(folder: &Path) -> Result<(ToolPolicy, TimeZone, Rooms), StartError> {
     let read = |name: &str| files::read_settings(&folder.join(name), Owner::RootOrMe).map_err(StartError::File);
     let behaviour = Behaviour::parse(&read("policy.yaml")?, "policy.yaml").map_err(StartError::Policy)?;
     let policy = ToolPolicy::parse(&read("tool_policy.yaml")?, "tool_policy.yaml").map_err(StartError::Policy)?;
     let zone = TimeZone::get(behaviour.timezone()).map_err(|_| StartError::Zone(behaviour.timezone().to_owned()))?;
-    Ok((policy.with_lead_minutes(behaviour.lead_minutes()), zone))
+    Ok((policy.with_lead_minutes(behaviour.lead_minutes()), zone, behaviour.rooms().clone()))
 }
 
 fn source(config: &Config, policy: &Arc<ToolPolicy>, clock: &Clock) -> Result<Source, StartError> {

@@ -3,6 +3,7 @@
 
 use crate::language::{fold, words};
 use policy::observed::{Channel, Device, RecorderWord, Recording, Team};
+use policy::rooms::Rooms;
 use protocol::shown::{Language, Shown};
 use std::fmt::Write;
 
@@ -16,6 +17,8 @@ const MOST_NAMED: usize = 6;
 pub(crate) struct Facts<'a> {
     /// The fleet, or nothing when it could not be read.
     pub(crate) team: Option<&'a Team>,
+    /// What people here call the rooms.
+    pub(crate) rooms: &'a Rooms,
     /// When it was read, in words.
     pub(crate) read_at: &'a str,
     /// Why no model answered, in words of the question's language.
@@ -57,7 +60,7 @@ pub(crate) fn answer(question: &str, facts: &Facts<'_>, language: Language) -> S
     };
     let head = pick(language, "Read at", "Leído a las");
     // Writing into a String cannot fail.
-    let _ = write!(text, "\n{head} {}.\n\n{}", facts.read_at, body(question, team, language));
+    let _ = write!(text, "\n{head} {}.\n\n{}", facts.read_at, body(question, team, facts.rooms, language));
     text
 }
 
@@ -68,11 +71,11 @@ fn pick<'a>(language: Language, en: &'a str, es: &'a str) -> &'a str {
     }
 }
 
-fn body(question: &str, team: &Team, language: Language) -> String {
+fn body(question: &str, team: &Team, rooms: &Rooms, language: Language) -> String {
     let folded = fold(question);
-    let rooms = named(&folded, team);
-    if !rooms.is_empty() {
-        return rooms.iter().map(|device| room(device, language)).collect::<Vec<_>>().join("\n");
+    let named = named(&folded, team, rooms);
+    if !named.is_empty() {
+        return named.iter().map(|device| room(device, language)).collect::<Vec<_>>().join("\n");
     }
     let asks = |keys: &[&str]| words(&folded).any(|word| keys.contains(&word));
     if asks(&[
@@ -127,19 +130,27 @@ fn body(question: &str, team: &Team, language: Language) -> String {
     help(team, language)
 }
 
-// Rooms whose whole name stands in the question; a longer name wins over one inside it.
-fn named<'a>(folded: &str, team: &'a Team) -> Vec<&'a Device> {
+// Rooms whose whole name or alias stands in the question; a longer name wins over one inside it.
+fn named<'a>(folded: &str, team: &'a Team, rooms: &Rooms) -> Vec<&'a Device> {
     let mut found: Vec<(usize, usize, &Device)> = Vec::new();
     for device in &team.devices {
-        let name = fold(device.name.trim());
-        if let Some(start) = whole(folded, &name) {
-            found.push((start, start + name.len(), device));
+        let aliases = rooms.aliases(&device.id).iter().map(String::as_str);
+        for name in std::iter::once(device.name.trim()).chain(aliases).map(fold) {
+            if let Some(start) = whole(folded, &name) {
+                found.push((start, start + name.len(), device));
+            }
         }
     }
     let inside = |one: &(usize, usize, &Device)| {
         found.iter().any(|other| other.0 <= one.0 && one.1 <= other.1 && other.1 - other.0 > one.1 - one.0)
     };
-    found.iter().filter(|one| !inside(one)).map(|one| one.2).take(MOST_NAMED).collect()
+    let mut named: Vec<&Device> = Vec::new();
+    for (_, _, device) in found.iter().filter(|one| !inside(one)) {
+        if named.len() < MOST_NAMED && !named.iter().any(|known| known.id == device.id) {
+            named.push(device);
+        }
+    }
+    named
 }
 
 fn whole(text: &str, name: &str) -> Option<usize> {
@@ -288,7 +299,9 @@ mod tests {
     fn ask(question: &str, language: Language) -> String {
         let team = team();
         let why = pick(language, "no key", "sin clave");
-        let facts = Facts { team: Some(&team), read_at: "12:00 UTC", why, asks_for_change: false, withdrawn: 0 };
+        let rooms = Rooms::default();
+        let facts =
+            Facts { team: Some(&team), rooms: &rooms, read_at: "12:00 UTC", why, asks_for_change: false, withdrawn: 0 };
         answer(question, &facts, language)
     }
 
@@ -354,7 +367,8 @@ mod tests {
 
     #[test]
     fn it_says_what_it_cannot_do() {
-        let facts = Facts { team: None, read_at: "", why: "w", asks_for_change: true, withdrawn: 2 };
+        let rooms = Rooms::default();
+        let facts = Facts { team: None, rooms: &rooms, read_at: "", why: "w", asks_for_change: true, withdrawn: 2 };
         let text = answer("reboot Hall A", &facts, Language::English);
         assert!(
             text.contains("cannot propose") && text.contains("withdrawn") && text.contains("could not be read"),
@@ -365,5 +379,18 @@ mod tests {
             text.contains("no puede proponer") && text.contains("retirado") && text.contains("no se pudo leer"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_room_is_found_by_what_people_call_it() {
+        let text = "rooms:\n  \"19000000001\": {aliases: [the big hall]}\n";
+        let rooms = policy::behaviour::Behaviour::parse(text, "policy.yaml").unwrap().rooms().clone();
+        let team = team();
+        let found = |question: &str| {
+            named(&fold(question), &team, &rooms).iter().map(|device| device.name.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(found("is the Big Hall ready?"), ["Hall A"]);
+        assert_eq!(found("is the big hall, that is Hall A, ready?"), ["Hall A"]);
+        assert_eq!(found("is the hall ready?"), [""; 0]);
     }
 }

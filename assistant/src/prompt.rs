@@ -4,14 +4,15 @@
 use crate::model::request;
 use crate::poll::Drafted;
 use policy::redact::redact_text;
+use policy::rooms::Rooms;
 use protocol::propose::{News, Proposing};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Most earlier proposals in the notes.
 const NEWS: usize = 10;
 
 /// The system prompt (`seed 000, Prompt injection` and `Flow`).
-pub(crate) const SYSTEM: &str = "\
+const SYSTEM: &str = "\
 You help one operator of a fleet of audio and video recorders in meeting rooms, courts and lecture halls. \
 You read the fleet through tools and answer the operator's question.
 
@@ -35,6 +36,26 @@ Changes
 - After proposing, say that the proposal waits for a person, and its number. Never say that a change was made.
 - When a proposal is refused, explain why in plain words. Do not try again with altered arguments.
 - When you have no propose_change tool, either the operator did not ask for a change or proposing is off; the notes say which if it is off. Say so when it matters.";
+
+/// The system prompt of this venue: with what people here call the rooms, when policy.yaml says so. The file is read once,
+/// so the text is the same for every question.
+pub(crate) fn system(rooms: &Rooms) -> String {
+    let names: Map<String, Value> = rooms
+        .iter()
+        .map(|room| {
+            let mut told = json!({ "also_called": room.aliases() });
+            if !room.note().is_empty() {
+                told["note"] = json!(room.note());
+            }
+            (room.device().to_string(), told)
+        })
+        .collect();
+    if names.is_empty() {
+        return SYSTEM.to_owned();
+    }
+    let names = escaped(&Value::Object(names));
+    format!("{SYSTEM}\n\nWhat people here call some rooms, by the id of the unit: <room_names>{names}</room_names>")
+}
 
 /// What goes beside the question.
 #[derive(Debug)]

@@ -6,6 +6,7 @@ use crate::desk::Desk;
 use crate::fleet::{Fleet, Source};
 use crate::model::Model;
 use crate::poll::Poll;
+use crate::prompt;
 use crate::propose::Executor;
 use crate::teller::Teller;
 use crate::tools::Tools;
@@ -14,6 +15,7 @@ use host::link::Link;
 use host::secret::SecretText;
 use host::socket::my_uid;
 use jiff::tz::TimeZone;
+use policy::behaviour::Behaviour;
 use policy::tool_policy::ToolPolicy;
 use protocol::ask;
 use protocol::hello::{AuditHead, Hello, Isolation, Reply, Request};
@@ -298,13 +300,19 @@ impl World {
     }
 }
 
+/// What people call the first of the two rooms.
+const ALSO_CALLED: &str = "rooms:\n  \"19012341234\":\n    aliases: [the big one]\n";
+
 fn desk(folder: &Path, model: Option<Model>) -> Desk {
     let clock = Clock::system().unwrap();
     let policy = Arc::new(ToolPolicy::shipped().unwrap());
     let executor = Executor { path: folder.join("propose.sock"), uid: my_uid() };
+    let rooms = Behaviour::parse(ALSO_CALLED, "policy.yaml").unwrap().rooms().clone();
     Desk {
         started_ms: clock.boot_ms(),
         zone: TimeZone::UTC,
+        system: prompt::system(&rooms),
+        rooms,
         tools: Tools::new(&policy),
         model,
         fleet: Fleet::new(Source::Canned(readings()), clock.clone()),

@@ -113,6 +113,7 @@ async fn by_keywords(desk: &Desk, question: &str, failed: Failed, teller: &mut T
     let read_at = desk.now_words();
     let facts = keyword::Facts {
         team: team.as_ref(),
+        rooms: &desk.rooms,
         read_at: &read_at,
         why: &failed.why,
         asks_for_change: failed.asked,
@@ -209,8 +210,8 @@ impl<'a, 'b> Turn<'a, 'b> {
         let mut messages = vec![prompt::first_message(self.question, &notes)];
         let mut said = Said { text: String::new(), model: model.name().to_owned(), early: true };
         while self.calls < MAX_CALLS {
-            let body = request::body(model.name(), prompt::SYSTEM, offered, &messages)
-                .map_err(|_| ModelError::NotUnderstood)?;
+            let body =
+                request::body(model.name(), &desk.system, offered, &messages).map_err(|_| ModelError::NotUnderstood)?;
             if self.calls > 0 && self.usage.total().saturating_add(body.len() as u64 / BYTES_PER_TOKEN) > MAX_TOKENS {
                 break;
             }
@@ -319,7 +320,7 @@ impl<'a, 'b> Turn<'a, 'b> {
             let what = format!("{field}: this id was not read from the fleet in this conversation; read it first");
             return Err(Refusal::new(RefusalCode::BadArguments, &what));
         }
-        if !self.rooms.named(self.question, arguments.value()) {
+        if !self.rooms.named(self.question, arguments.value(), &self.desk.rooms) {
             return Err(Refusal::new(RefusalCode::NotPermitted, "the operator's own words do not name this room"));
         }
         Ok(Draft {

@@ -78,6 +78,18 @@ async fn a_change_that_was_asked_for_is_proposed_and_the_turn_ends() {
 }
 
 #[tokio::test]
+async fn a_room_is_proposed_for_by_the_name_that_people_give_it() {
+    let world = World::new(vec![reading(), proposing(record("19012341234-1")), says("It waits.")]).await;
+    let heard = world.ask("Start recording in the big one").await;
+    assert!(heard.contains(&AssistantSays::Proposed { number: ProposalNumber::new(1).unwrap() }), "{heard:?}");
+    let system = world.requests()[0].json()["system"].to_string();
+    assert!(
+        system.contains("also_called") && system.contains("the big one") && system.contains("19012341234"),
+        "{system}"
+    );
+}
+
+#[tokio::test]
 async fn a_mere_question_offers_no_proposal_and_a_model_that_tries_is_told_so() {
     let world = World::new(vec![reading(), proposing(record("19012341234-1")), says("ok")]).await;
     let heard = world.ask("Is Hall A recording?").await;

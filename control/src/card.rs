@@ -14,6 +14,10 @@ pub struct TargetFact {
     pub id: String,
     /// Current name.
     pub name: String,
+    /// What people here call the room (`rooms:` of policy.yaml); without what is another unit's name.
+    pub known_as: Vec<String>,
+    /// What the venue wants told about the room; may be empty.
+    pub note: String,
     /// Model.
     pub model: String,
     /// Firmware.

@@ -1,5 +1,6 @@
 //! `policy.yaml`: how Fleetwatch behaves (issue line 1.9). Every key is optional; the shipped values are the defaults.
 
+use crate::rooms::{RawRooms, Rooms};
 use crate::yaml::{Flag, Listed, PolicyError, Source, Text, Whole, given};
 use protocol::canonical::Canonical;
 use serde::Deserialize;
@@ -91,6 +92,7 @@ pub struct Behaviour {
     groups: Vec<String>,
     exclude_devices: Vec<String>,
     thresholds: Thresholds,
+    rooms: Rooms,
 }
 
 #[derive(Debug, Deserialize)]
@@ -118,6 +120,8 @@ struct RawBehaviour {
     scope: RawScope,
     #[serde(default)]
     thresholds: RawThresholds,
+    #[serde(default)]
+    rooms: RawRooms,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -202,6 +206,7 @@ impl Behaviour {
                     30,
                 )?,
             },
+            rooms: Rooms::read(source, &raw.rooms)?,
         })
     }
 
@@ -283,6 +288,12 @@ impl Behaviour {
     #[must_use]
     pub fn thresholds(&self) -> Thresholds {
         self.thresholds
+    }
+
+    /// What people here call the rooms.
+    #[must_use]
+    pub fn rooms(&self) -> &Rooms {
+        &self.rooms
     }
 
     /// Canonical text of what decides about proposals: autonomy, dry run, lead.

@@ -14,6 +14,7 @@ pub mod observed;
 pub mod principals;
 pub mod redact;
 pub mod room;
+pub mod rooms;
 pub mod tool_policy;
 pub mod undo;
 pub mod words;

@@ -41,6 +41,7 @@ pub(crate) fn compact(card: &Card, language: Language, columns: usize) -> String
     for target in &facts.targets {
         let value = format!("{} ({}, {})", safe(&target.name), safe(&target.id), safe(&target.model));
         page.field(pick(language, "Room", "Sala"), &value);
+        venues_words(&mut page, target, language);
         page.field(pick(language, "State", "Estado"), &state(target, language));
         page.field(pick(language, "Event", "Evento"), &safe(target.event.get(language)));
     }
@@ -59,11 +60,25 @@ fn title(card: &Card, language: Language) -> String {
 
 fn target_fields(page: &mut Page, target: &TargetFact, language: Language) {
     page.field(pick(language, "Room", "Sala"), &safe(&target.name));
+    venues_words(page, target, language);
     page.field(pick(language, "Device id", "Id del equipo"), &safe(&target.id));
     let model = format!("{}, firmware {}", safe(&target.model), safe(&target.firmware));
     page.field(pick(language, "Model", "Modelo"), &model);
     page.field(pick(language, "State", "Estado"), &state(target, language));
     page.field(pick(language, "Event", "Evento"), &safe(target.event.get(language)));
+}
+
+/// What policy.yaml has to say about the room, when it has.
+fn venues_words(page: &mut Page, target: &TargetFact, language: Language) {
+    let known_as = target.known_as.iter().map(|alias| safe(alias)).collect::<Vec<_>>().join(", ");
+    for (label, value) in [
+        (pick(language, "Also called", "También llamada"), known_as),
+        (pick(language, "Note", "Nota"), safe(&target.note)),
+    ] {
+        if !value.is_empty() {
+            page.field(label, &value);
+        }
+    }
 }
 
 fn state(target: &TargetFact, language: Language) -> String {
@@ -159,6 +174,8 @@ fn target_json(target: &TargetFact) -> Value {
     json!({
         "id": target.id,
         "name": target.name,
+        "known_as": target.known_as,
+        "note": target.note,
         "model": target.model,
         "firmware": target.firmware,
         "online": both(&target.online),

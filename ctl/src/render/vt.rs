@@ -122,6 +122,7 @@ fn card_of(text: &str) -> Card {
     (facts.tool, facts.reason, facts.isolation) = (own(), own(), own());
     for target in &mut facts.targets {
         (target.id, target.name, target.model, target.firmware) = (own(), own(), own(), own());
+        (target.known_as, target.note) = (vec![own(), own()], own());
         (target.event, target.online) = (words.clone(), words.clone());
         (target.recording, target.streaming) = (words.clone(), words.clone());
     }

@@ -11,15 +11,18 @@ mod when;
 pub(crate) use when::when;
 
 use crate::app::App;
+use crate::binding::BoundRecord;
 use crate::desk::{Viewer, YesTo};
-use crate::store::{ProposalRow, StoreError, StoredProposal};
+use crate::store::{ProposalRow, StoreError};
 use control::card::{Card, CardFacts};
-use policy::call::CheckedCall;
+use policy::call::{CheckedCall, Tool};
 use policy::observed::Observed;
 use policy::room::room_rule;
+use policy::tool_policy::ToolPolicy;
 use policy::undo::Undo;
 use protocol::canonical::Canonical;
 use protocol::gate::GateResult;
+use protocol::guard::stands;
 use protocol::ids::ProposalNumber;
 use protocol::propose::ProposalState;
 use protocol::refusal::{Refusal, RefusalCode};
@@ -56,10 +59,13 @@ pub(crate) async fn look(app: &App, number: ProposalNumber) -> Result<Looked, Re
         })
         .await
         .map_err(StoreError::into_refusal)?;
-    if row.state != ProposalState::Pending {
+    if row.state != ProposalState::Pending && stands(RefusalCode::NotWaiting) {
         return Err(Refusal::new(RefusalCode::NotWaiting, &row.who_won()));
     }
-    let call = stored.as_ref().map_err(Clone::clone).and_then(|stored| call_of(app, stored));
+    let call = stored
+        .as_ref()
+        .map_err(Clone::clone)
+        .and_then(|stored| call_of((&app.config.tools, &app.slices), stored.record()));
     let observed = match &call {
         Ok(call) => app.observe(call).await,
         Err(refusal) => Err(refusal.clone()),
@@ -114,9 +120,10 @@ pub(crate) fn check_yes(yes: &YesTo, looked: &Looked) -> Result<CheckedCall, Ref
     match (&looked.facts.confirm, &yes.confirm) {
         (None, _) if !looked.facts.disruptive => {}
         (Some(wanted), Some(typed)) if wanted.trim() == typed.trim() => {}
-        (wanted, _) => {
+        (wanted, _) if stands(RefusalCode::RoomNotConfirmed) => {
             return Err(Refusal::new(RefusalCode::RoomNotConfirmed, wanted.as_deref().unwrap_or_default()));
         }
+        (None | Some(_), _) => {}
     }
     looked.call.clone()
 }
@@ -126,10 +133,12 @@ pub(crate) fn check_yes(yes: &YesTo, looked: &Looked) -> Result<CheckedCall, Ref
 /// # Errors
 /// `card_changed`, `not_approvable`.
 pub(crate) fn check_facts(yes: &YesTo, looked: &Looked) -> Result<(), Refusal> {
-    if !host::secret::same(&looked.digest, &yes.digest) {
+    if !host::secret::same(&looked.digest, &yes.digest) && stands(RefusalCode::CardChanged) {
         return Err(Refusal::bare(RefusalCode::CardChanged));
     }
-    if let Some(reason) = looked.facts.deny_only.first() {
+    if let Some(reason) = looked.facts.deny_only.first()
+        && stands(RefusalCode::NotApprovable)
+    {
         return Err(Refusal::new(RefusalCode::NotApprovable, &reason.en));
     }
     Ok(())
@@ -152,12 +161,12 @@ pub(crate) async fn check_ticket(app: &App, viewer: &Viewer, yes: &YesTo) -> Res
 }
 
 /// The call that the stored arguments mean under the policy in force; a changed schema is a changed policy.
-fn call_of(app: &App, stored: &StoredProposal) -> Result<CheckedCall, Refusal> {
-    let record = stored.record();
+fn call_of((tools, slices): (&ToolPolicy, &BTreeMap<Tool, i64>), record: &BoundRecord) -> Result<CheckedCall, Refusal> {
     let arguments = Canonical::parse(record.arguments.as_bytes())?;
-    let call = app.config.tools.check_call(&record.tool, &arguments)?;
-    let slice = app.slices.get(&call.tool());
-    if i64::from(call.schema_version()) != record.schema_version || slice != Some(&record.policy_version) {
+    let call = tools.check_call(&record.tool, &arguments)?;
+    let same = i64::from(call.schema_version()) == record.schema_version
+        && slices.get(&call.tool()) == Some(&record.policy_version);
+    if !same && stands(RefusalCode::PolicyChanged) {
         return Err(Refusal::bare(RefusalCode::PolicyChanged));
     }
     Ok(call)

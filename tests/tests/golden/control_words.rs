@@ -138,6 +138,8 @@ fn target() -> TargetFact {
     TargetFact {
         id: "20311112222".to_owned(),
         name: "Aula 3".to_owned(),
+        known_as: vec!["the small one".to_owned()],
+        note: "Keys at the desk".to_owned(),
         model: "Pearl Mini".to_owned(),
         firmware: "4.24.1".to_owned(),
         online: worded("online"),

@@ -225,3 +225,23 @@ fn every_tool_has_a_card_in_plain_words_and_runs_once_when_it_is_approved() {
         assert_eq!((writes[place].tool.as_str(), &writes[place].arguments), (*tool, arguments));
     }
 }
+
+#[test]
+fn what_people_call_a_room_stands_beside_its_name_and_confirms_nothing() {
+    let called = "autonomy: propose\ndry_run: false\nrooms:\n  \"20301000003\":\n    aliases: [the big hall]\n    note: Keys at the desk\n";
+    let world = World::builder().without_assistant().behaviour(called).start();
+    let hall = world.room("Hall A");
+    assert_eq!(hall, "20301000003");
+    let numbers = propose_all(&world, &[("batch_reboot", units(&hall))]);
+    let mut operator = world.control();
+    let card = read_all(&mut operator, &numbers).remove(0);
+    let target = &card.facts.targets[0];
+    assert_eq!((target.name.as_str(), target.note.as_str()), ("Hall A", "Keys at the desk"));
+    assert_eq!(target.known_as, ["the big hall"]);
+    let page = world.page().get(&format!("/card/{}", card.facts.number));
+    assert!(page.body.contains("Also called") && page.body.contains("the big hall"), "{}", page.body);
+    let mut yes = operator.yes_to(&card);
+    yes.confirm = Some("the big hall".to_owned());
+    assert_eq!(code_of(operator.decide(yes)), Code::RoomNotConfirmed);
+    assert_eq!(world.writes(), []);
+}

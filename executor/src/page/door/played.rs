@@ -51,6 +51,8 @@ pub(in super::super) fn card(at: u64, room: &str) -> Card {
             targets: vec![TargetFact {
                 id: "19012341234".into(),
                 name: room.into(),
+                known_as: Vec::new(),
+                note: String::new(),
                 model: "Pearl-2".into(),
                 firmware: "4.24.1".into(),
                 online: Worded::new("yes", "sí"),

@@ -50,6 +50,7 @@ fn hostile(mut card: Card) -> Card {
         for text in [&mut target.id, &mut target.name, &mut target.model, &mut target.firmware] {
             *text = HOSTILE.into();
         }
+        (target.known_as, target.note) = (vec![HOSTILE.into()], HOSTILE.into());
         target.event = worded.clone();
     }
     for argument in &mut card.facts.arguments {

@@ -112,6 +112,7 @@ pub(super) const GO_ON_HELP: Say = Say(
 );
 pub(super) const GOOD_TO_KNOW: Say = Say("Good to know", "Conviene saber");
 pub(super) const HISTORY: Say = Say("History", "Historial");
+pub(super) const KNOWN_AS: Say = Say("Also called", "También llamada");
 pub(super) const LAUNCH_SECRET: Say = Say("Launch secret", "Secreto de arranque");
 pub(super) const LAUNCH_SECRET_HELP: Say = Say(
     "New at every start: printed by Fleetwatch, or in the file page-secret in the executor's state folder.",
@@ -123,6 +124,7 @@ pub(super) const NAME: Say = Say("Name", "Nombre");
 pub(super) const NAMES_READ: Say = Say("Names just read", "Nombres recién leídos");
 pub(super) const NEEDS_CARE: Say = Say("Needs attention", "Requiere atención");
 pub(super) const NOBODY: Say = Say("nobody", "nadie");
+pub(super) const NOTE: Say = Say("Note", "Nota");
 pub(super) const NOT_REACHED: Say = Say("not reached", "no se llegó");
 pub(super) const NOTHING_FOUND: Say = Say("Nothing was found.", "No se encontró nada.");
 pub(super) const NOTHING_YET: Say = Say("Nothing was proposed yet.", "Todavía no se propuso nada.");
