@@ -6,11 +6,12 @@ use crate::app::App;
 use crate::bucket::{Buckets, Take};
 use crate::recheck::target_list;
 use crate::store::audit::Step;
-use crate::store::{Limits, NewProposal, StoreError};
+use crate::store::{Asked, Limits, NewProposal, StoreError};
 use policy::call::CheckedCall;
 use policy::gates::{AdmittedChange, Chain, Context, SignIn, Verdict};
 use protocol::canonical::{Canonical, MAX_INTEGER};
 use protocol::gate::GateResult;
+use protocol::guard::stands;
 use protocol::ids::{Label, ProposalNumber};
 use protocol::propose::{Origin, Propose};
 use protocol::refusal::{Refusal, RefusalCode};
@@ -70,13 +71,13 @@ impl Intake {
 
     /// Whether anything can be admitted at all.
     pub(crate) fn possible(&self) -> Result<(), Refusal> {
-        if self.app.frozen.load(Ordering::SeqCst) {
+        if self.app.frozen.load(Ordering::SeqCst) && stands(RefusalCode::Frozen) {
             return Err(Refusal::bare(RefusalCode::Frozen));
         }
-        if !self.app.config.proposes() {
+        if !self.app.config.proposes() && stands(RefusalCode::ObserveMode) {
             return Err(Refusal::bare(RefusalCode::ObserveMode));
         }
-        if self.app.config.fence.is_none() {
+        if self.app.config.fence.is_none() && stands(RefusalCode::NoFence) {
             return Err(Refusal::bare(RefusalCode::NoFence));
         }
         self.app.reads().map(|_| ())
@@ -111,6 +112,11 @@ impl Intake {
     async fn admit(&self, agent: &Agent, draft: Propose) -> Result<ProposalNumber, Refusal> {
         let app = &self.app;
         let (chain, call) = Chain::start(&app.config.tools, &draft.tool, &draft.arguments, &draft.reason);
+        if let Some(call) = &call
+            && let Some(number) = self.recorded(agent, &draft, call).await?
+        {
+            return Ok(number);
+        }
         let label = agent.label.clone();
         let limits = app.store.call(move |store| store.limits_allow(WORKSPACE, &label, Limits::EPIPHAN)).await;
         let context = self.context(limits.map_err(StoreError::into_refusal));
@@ -131,6 +137,25 @@ impl Intake {
             Verdict { admitted: Some(change), .. } => self.store(agent, &draft, &change).await,
             refused => Err(refusal_of(refused)),
         }
+    }
+
+    /// The number that this very draft was given before.
+    async fn recorded(
+        &self,
+        agent: &Agent,
+        draft: &Propose,
+        call: &CheckedCall,
+    ) -> Result<Option<ProposalNumber>, Refusal> {
+        let asked = Asked {
+            request: draft.request.clone(),
+            agent: agent.label.clone(),
+            origin: draft.origin,
+            turn: agent.turn.clone(),
+            tool: call.tool().as_str().to_owned(),
+            arguments: call.arguments().as_str().to_owned(),
+            reason: draft.reason.clone(),
+        };
+        self.app.store.call(move |store| store.recorded(&asked)).await.map_err(StoreError::into_refusal)
     }
 
     fn context(&self, limits: Result<(), Refusal>) -> Context<'_> {

@@ -5,12 +5,14 @@
 
 mod acks;
 mod agents;
+mod asked;
 pub(crate) mod audit;
 pub(crate) mod backup;
 mod consume;
 mod error;
 mod freeze;
 mod handle;
+mod losses;
 mod moves;
 mod outcome;
 mod proposal;
@@ -20,6 +22,7 @@ mod slices;
 mod spent;
 mod start;
 
+pub(crate) use asked::Asked;
 pub use audit::ChainReport;
 pub use consume::ConsumedApproval;
 pub use error::StoreError;
@@ -153,12 +156,19 @@ impl Store {
         audit::rows(&self.connection, after)
     }
 
-    /// Walks the whole audit chain.
+    /// Walks the whole audit chain, and names the row that tells of a loss when the chain fits.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
     pub fn verify_audit(&self) -> Result<ChainReport, StoreError> {
-        audit::verify(&self.connection, &self.keys)
+        let report = audit::verify(&self.connection, &self.keys)?;
+        if report.broken.is_some() {
+            return Ok(report);
+        }
+        Ok(match losses::first(&self.connection)? {
+            Some((row, lost)) => ChainReport { rows: row - 1, broken: Some((row, lost)), ..report },
+            None => report,
+        })
     }
 
     /// Empties the write-ahead log into the database, so that a copy of `store.db` taken while stopped is whole.

@@ -1,10 +1,12 @@
 //! Proposals: admitted under the limits, loaded only when their MAC fits.
 
+use super::asked::{Asked, recorded_answer};
 use super::audit::{self, Step};
 use super::read::{number_of, sql_number};
 use super::{Keys, Store, StoreError};
 use crate::binding::BoundRecord;
 use policy::limits;
+use protocol::guard::stands;
 use protocol::ids::{Label, ProposalNumber};
 use protocol::propose::{Origin, ProposalState};
 use protocol::refusal::{Refusal, RefusalCode};
@@ -126,7 +128,7 @@ impl Store {
         self.expire_due()?;
         let boot_id = self.clock.boot_id().to_owned();
         self.write(|tx, keys| {
-            if let Some(number) = recorded_answer(tx, new)? {
+            if let Some(number) = recorded_answer(tx, &Asked::of(new))? {
                 return Ok(number);
             }
             check_limits(tx, new, limits)?;
@@ -193,36 +195,11 @@ pub(super) fn load(tx: &Connection, keys: &Keys, number: ProposalNumber) -> Resu
     let Some((record, mac, state, created_at)) = found else {
         return Err(StoreError::Refused(Refusal::new(RefusalCode::UnknownProposal, &format!("proposal {number}"))));
     };
-    if !host::secret::same(record.mac(keys)?.as_bytes(), mac.as_bytes()) {
+    let same = host::secret::same(record.mac(keys)?.as_bytes(), mac.as_bytes());
+    if !same && stands(RefusalCode::BindingMismatch) {
         return Err(StoreError::Refused(Refusal::new(RefusalCode::BindingMismatch, &format!("proposal {number}"))));
     }
     Ok(StoredProposal { number, record, mac, state: super::read::state_of(&state)?, created_at })
-}
-
-/// The same request id with the same content in the same turn was answered before; anything else is a conflict: a number
-/// that belongs to another turn would be withdrawn with that one.
-fn recorded_answer(tx: &Transaction<'_>, new: &NewProposal) -> Result<Option<ProposalNumber>, StoreError> {
-    let found: Option<(i64, bool)> = tx
-        .query_row(
-            "SELECT number, tool = ?2 AND arguments = ?3 AND reason = ?4 AND agent = ?5 AND origin = ?6 AND turn = ?7
-             FROM proposals WHERE request = ?1",
-            params![
-                new.request.as_str(),
-                new.tool,
-                new.arguments,
-                new.reason,
-                new.agent.as_str(),
-                new.origin.as_str(),
-                new.turn
-            ],
-            |r| Ok((r.get(0)?, r.get(1)?)),
-        )
-        .optional()?;
-    match found {
-        None => Ok(None),
-        Some((number, true)) => number_of(number).map(Some),
-        Some((_, false)) => Err(StoreError::refused(RefusalCode::IdConflict)),
-    }
 }
 
 fn counts(tx: &Connection, workspace: &str, limits: Limits) -> Result<(), StoreError> {
@@ -233,7 +210,7 @@ fn counts(tx: &Connection, workspace: &str, limits: Limits) -> Result<(), StoreE
         |r| Ok((r.get(0)?, r.get(1)?)),
     )?;
     let over = |code, count: i64, limit: u64| {
-        let full = u64::try_from(count).unwrap_or(u64::MAX) >= limit;
+        let full = u64::try_from(count).unwrap_or(u64::MAX) >= limit && stands(code);
         if full { Err(StoreError::Refused(Refusal::new(code, &format!("{count} of {limit}")))) } else { Ok(()) }
     };
     over(RefusalCode::QueueFull, pending, limits.pending)?;
@@ -257,6 +234,7 @@ fn check_limits(tx: &Transaction<'_>, new: &NewProposal, limits: Limits) -> Resu
     if let (true, Some(newest), Some(oldest)) = (enough, times.first(), times.last())
         && newest - oldest <= limits::HOUR
         && now < newest + limits::HOUR
+        && stands(RefusalCode::PausedAfterDenials)
     {
         let detail =
             format!("denied {} times; again in {} minutes", limits.denials, (newest + limits::HOUR - now + 59) / 60);

@@ -1,6 +1,7 @@
 //! Rows as they stand, for lists, history and the card of a row that cannot be trusted.
 
 use super::{Store, StoreError};
+use protocol::guard::unguarded;
 use protocol::ids::ProposalNumber;
 use protocol::propose::ProposalState;
 use protocol::refusal::{Refusal, RefusalCode};
@@ -83,7 +84,12 @@ impl Store {
         let mut rows = statement.query(params![sql_number(number)])?;
         match rows.next()? {
             Some(row) => ProposalRow::from_row(row),
-            None => Err(StoreError::Refused(Refusal::new(RefusalCode::UnknownProposal, &format!("proposal {number}")))),
+            None => {
+                let newest =
+                    || self.rows(&format!("SELECT {COLUMNS} FROM proposals ORDER BY number DESC"), 1).ok()?.pop();
+                let unknown = || Refusal::new(RefusalCode::UnknownProposal, &format!("proposal {number}"));
+                Ok(unguarded(RefusalCode::UnknownProposal, newest).ok_or_else(unknown)?)
+            }
         }
     }
 

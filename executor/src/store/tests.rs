@@ -7,6 +7,7 @@ mod life;
 mod races;
 mod restart;
 mod tamper;
+mod two_open;
 
 use super::{ConsumedApproval, Ending, Limits, NewProposal, Outcome, Spent, Started, Store, StoreError};
 use crate::decide::{Decision, Surface};

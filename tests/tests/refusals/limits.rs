@@ -1,8 +1,9 @@
 //! The limits against approval fatigue (`seed 000, Limits against approval fatigue`).
 
-use fleetwatch_tests::world::{World, code_of, draft, must, recording, units, until};
+use fleetwatch_tests::world::{ProposeClient, World, code_of, draft, must, recording, units, until};
 use protocol::propose::ProposalState;
 use protocol::refusal::RefusalCode as Code;
+use serde_json::json;
 use std::time::Duration;
 
 const RECORD: &str = "batch_recording";
@@ -88,4 +89,23 @@ fn a_flood_is_turned_away_and_a_request_id_means_one_thing() {
     assert_eq!(code_of(turn.draft(other)), Code::IdConflict);
     assert_eq!(world.control().history().len(), 1);
     assert_eq!(world.writes(), []);
+}
+
+#[test]
+fn a_request_that_was_answered_gets_its_answer_again_whatever_stands_against_a_new_one() {
+    let world = World::builder().without_assistant().start();
+    let mut turn = world.turn("calm");
+    let drafts: Vec<_> = ["Hall A", "Hall B", "Chapel"]
+        .map(|room| draft(RECORD, recording("start", &world.room(room), 1).to_string().as_bytes(), "why"))
+        .into();
+    let numbers: Vec<_> = drafts.iter().map(|one| must(turn.draft(one.clone()), "a draft")).collect();
+    let read = world.sim_log().len();
+    let again = |turn: &mut ProposeClient| -> Vec<_> { drafts.iter().map(|one| turn.draft(one.clone())).collect() };
+    let answers: Vec<_> = numbers.iter().map(|number| Ok(*number)).collect();
+    // The queue is full; then the fleet cannot be read either.
+    assert_eq!(again(&mut turn), answers);
+    world.sim_set(&json!({ "read_fault": { "tool": "get_devices_in_my_team", "kind": "error" } }));
+    assert_eq!(again(&mut turn), answers);
+    assert_eq!(world.sim_log().len(), read, "nothing is read for an answer that is known");
+    assert_eq!(world.control().history().len(), 3);
 }

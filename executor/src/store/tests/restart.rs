@@ -72,6 +72,15 @@ fn another_boot_makes_no_approval_whole() {
 }
 
 #[test]
+fn an_approval_of_another_boot_is_not_consumed_under_the_same_keys_either() {
+    let mut world = World::new();
+    let number = world.approved();
+    // A machine that was copied while it ran: the keys are still in memory, and the time is not over.
+    (world.store.clock, _) = Clock::dangerous_manual(1_900_000_000, 5_000_000, "boot-2");
+    assert_eq!(code(world.store.consume(number)), RefusalCode::BootChanged);
+}
+
+#[test]
 fn a_missing_audit_key_beside_a_store_stops_the_start() {
     let world = World::new();
     let state = world.folder.path().join("state");
