@@ -38,6 +38,7 @@ pub struct Builder {
     principals: Option<String>,
     slot: String,
     sandbox_token: bool,
+    sandbox_text: String,
     assistant: bool,
     model: bool,
     pin: bool,
@@ -58,6 +59,7 @@ impl Default for Builder {
             principals: None,
             slot: "sim".to_owned(),
             sandbox_token: true,
+            sandbox_text: "sandbox-token-of-this-test".to_owned(),
             assistant: true,
             model: true,
             pin: true,
@@ -175,6 +177,13 @@ impl Builder {
         self
     }
 
+    /// The bearer of the sandbox sign-in.
+    #[must_use]
+    pub fn sandbox_token(mut self, text: &str) -> Self {
+        text.clone_into(&mut self.sandbox_text);
+        self
+    }
+
     /// No assistant: the test plays it.
     #[must_use]
     pub fn without_assistant(mut self) -> Self {
@@ -248,7 +257,7 @@ impl Builder {
         file("policy/principals.yaml", &principals);
         file("secrets/model-key", "model-key-of-this-test\n");
 
-        let sim = Sim::start(folder.path(), &self.sim);
+        let sim = Sim::start(folder.path(), &self.sim, &self.sandbox_text);
         if !self.sandbox_token {
             must(std::fs::remove_file(&sim.sandbox), "the sandbox token");
         }

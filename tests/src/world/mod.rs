@@ -30,6 +30,7 @@ mod must;
 mod page;
 mod propose;
 mod proxy;
+mod recorder;
 mod running;
 mod sim;
 
@@ -43,6 +44,7 @@ pub use must::{must, some, until};
 pub use page::PageClient;
 pub use propose::{ProposeClient, draft};
 pub use proxy::{Fate, Proxy, Seen};
+pub use recorder::Recorder;
 pub use running::World;
 pub use sim::Sim;
 

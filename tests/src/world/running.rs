@@ -140,6 +140,12 @@ impl World {
         some(self.executor.as_mut(), "an executor that runs")
     }
 
+    /// The assistant's process.
+    #[track_caller]
+    pub fn assistant(&mut self) -> &mut Daemon {
+        some(self.assistant.as_mut(), "an assistant that runs")
+    }
+
     /// Ends the executor as `kill -9` does.
     pub fn kill_executor(&mut self) {
         self.executor = None;

@@ -108,7 +108,7 @@ impl Drop for Tracer {
     }
 }
 
-fn is_traced(pid: u32) -> bool {
+pub(super) fn is_traced(pid: u32) -> bool {
     let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return false };
     let traced = |task: PathBuf| {
         let status = std::fs::read_to_string(task.join("status")).unwrap_or_default();
@@ -310,4 +310,30 @@ fn a_state_folder_that_cannot_be_written_stops_the_start_with_what_to_do() {
     world.start_executor();
     assert_eq!(world.state_of(number), ProposalState::ExpiredUnseen);
     assert_eq!(world.control().audit().broken, None);
+}
+
+// Gates before a run: each writes, so each must say no.
+#[test]
+fn a_database_that_another_holds_locked_is_a_refusal_and_no_write() {
+    let world = World::builder().without_assistant().start();
+    let change = |room: &str| recording("start", &world.room(room), 1);
+    let number = must(world.propose("a", "batch_recording", &change("Hall A")), "a proposal");
+    let mut operator = world.control();
+    let card = must(operator.show(number), "a card");
+    sleep(READING);
+    let other = world.database();
+    must(other.execute_batch("BEGIN IMMEDIATE"), "the lock");
+    let refused = [
+        ("a yes", operator.decide(operator.yes_to(&card)).map(drop)),
+        ("a no", operator.deny(number).map(drop)),
+        ("a draft", world.propose("b", "batch_recording", &change("Chapel")).map(drop)),
+    ];
+    for (what, said) in refused {
+        assert_eq!(some(said.err(), what).code, Code::StoreFailed, "{what}");
+    }
+    assert_eq!(world.writes(), []);
+    must(other.execute_batch("ROLLBACK"), "the lock's end");
+    assert_eq!((world.state_of(number), records_of(&world, number)), (ProposalState::Pending, (0, 0, 0)));
+    must(operator.decide(operator.yes_to(&card)), "the same yes, now that it can be written down");
+    assert_eq!((world.writes().len(), records_of(&world, number)), (1, (1, 1, 1)));
 }
