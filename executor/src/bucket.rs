@@ -1,7 +1,9 @@
 //! A token bucket per agent: a flood costs the executor a counter, not a read, a row or a log line each.
 
 use host::clock::Clock;
+use protocol::guard::stands;
 use protocol::ids::Label;
+use protocol::refusal::RefusalCode;
 use std::collections::BTreeMap;
 
 /// How many at once, and how many a second after that.
@@ -62,7 +64,7 @@ impl Buckets {
             self.agents.retain(|_, bucket| now - bucket.at_ms < 60_000);
         }
         let known = self.agents.len() < MOST_AGENTS || self.agents.contains_key(agent);
-        if !known || !self.everybody.take(ALL, now) {
+        if (!known && stands(RefusalCode::TooManyRequests)) || !self.everybody.take(ALL, now) {
             self.everybody.turned_away += 1;
             return Take::Wait;
         }
@@ -88,7 +90,7 @@ impl Bucket {
         let seconds = f64::from(i32::try_from(now - self.at_ms).unwrap_or(i32::MAX)) / 1_000.0;
         self.tokens = (self.tokens + seconds * rate.per_second).min(rate.burst);
         self.at_ms = now;
-        let any = self.tokens >= 1.0;
+        let any = self.tokens >= 1.0 || !stands(RefusalCode::TooManyRequests);
         if any {
             self.tokens -= 1.0;
         }

@@ -27,11 +27,13 @@ use policy::call::CheckedCall;
 use policy::ids::MasterId;
 use policy::limits;
 use policy::observed::Observed;
+use protocol::guard::stands;
 use protocol::propose::{News, ProposalState};
 use protocol::refusal::{Refusal, RefusalCode};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::{Mutex, MutexGuard};
 
 /// How long a yes may wait for another run to end.
 const TURN_WAIT: Duration = Duration::from_secs(10);
@@ -53,12 +55,11 @@ pub(crate) async fn approve_and_run(app: &Arc<App>, viewer: Viewer, yes: YesTo) 
 }
 
 async fn run(app: &Arc<App>, viewer: &Viewer, yes: &YesTo) -> Result<News, Refusal> {
-    let busy = || Refusal::bare(RefusalCode::RunBusy);
-    let _turn = tokio::time::timeout(TURN_WAIT, app.one_run.lock()).await.map_err(|_| busy())?;
+    let _turn = turn(&app.one_run, TURN_WAIT).await?;
     let began = app.clock.boot_ms();
     let ready = within(app, began, before_the_decision(app, viewer, yes)).await??;
-    if app.is_stopping() {
-        return Err(busy());
+    if app.is_stopping() && stands(RefusalCode::RunBusy) {
+        return Err(Refusal::bare(RefusalCode::RunBusy));
     }
     let approval = decide_and_consume(app, viewer, yes).await?;
     // From here on there is an outcome to record, whatever happens.
@@ -74,6 +75,15 @@ async fn run(app: &Arc<App>, viewer: &Viewer, yes: &YesTo) -> Result<News, Refus
         Ok(Err(refusal)) | Err(refusal) => Outcome::Refused(refusal),
     };
     Ok(record(app, &call, Ending::new(&spent, outcome)).await)
+}
+
+/// The turn to run, for as long as it is held; `run_busy` when another run holds it for longer than `wait`.
+async fn turn(one_run: &Mutex<()>, wait: Duration) -> Result<Option<MutexGuard<'_, ()>>, Refusal> {
+    match tokio::time::timeout(wait, one_run.lock()).await {
+        Ok(turn) => Ok(Some(turn)),
+        Err(_) if stands(RefusalCode::RunBusy) => Err(Refusal::bare(RefusalCode::RunBusy)),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Everything that stands ready when a person's yes has been found good.
@@ -132,7 +142,8 @@ async fn look_again(
     let Prepared { looked, call, session } = prepared;
     let mut observed = looked.observed?;
     // Slices are counted at start; the row may have been made by a process that read another policy.
-    if app.slices.get(&call.tool()) != Some(&approval.proposal().record().policy_version) {
+    let same = app.slices.get(&call.tool()) == Some(&approval.proposal().record().policy_version);
+    if !same && stands(RefusalCode::PolicyChanged) {
         return Err(Refusal::bare(RefusalCode::PolicyChanged));
     }
     // The bytes are made now, so that nothing but the checks stands between the last read and the send.
@@ -188,4 +199,20 @@ async fn within<T>(app: &App, began: i64, work: impl Future<Output = T>) -> Resu
     let left = began + limits::READ_TO_WRITE_MS - app.clock.boot_ms();
     let left = Duration::from_millis(u64::try_from(left).unwrap_or(0));
     tokio::time::timeout(left, work).await.map_err(|_| Refusal::bare(RefusalCode::Stale))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_yes_that_waits_too_long_for_its_turn_is_refused_and_not_run_late() {
+        let one_run = Mutex::new(());
+        let brief = Duration::from_millis(20);
+        let first = turn(&one_run, brief).await.unwrap();
+        assert!(first.is_some());
+        assert_eq!(turn(&one_run, brief).await.unwrap_err().code, RefusalCode::RunBusy);
+        drop(first);
+        assert!(turn(&one_run, brief).await.unwrap().is_some());
+    }
 }

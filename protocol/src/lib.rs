@@ -9,6 +9,7 @@ pub mod ask;
 pub mod canonical;
 pub mod frame;
 pub mod gate;
+pub mod guard;
 pub mod hello;
 pub mod ids;
 mod json;

@@ -4,6 +4,7 @@ use super::evidence::Notes;
 use crate::call::{CheckedCall, Tool};
 use crate::fingerprint::{destination_of, device_of, named_event};
 use crate::observed::{Device, Observed, StreamDestination};
+use protocol::guard::stands;
 use protocol::refusal::{Refusal, RefusalCode};
 
 pub(super) fn check(call: &CheckedCall, observed: &Observed, notes: &mut Notes) -> Result<(), Refusal> {
@@ -31,11 +32,11 @@ fn check_unit(tool: Tool, device: &Device) -> Result<(), Refusal> {
         Tool::FirmwareUpdate | Tool::Reboot => true,
         Tool::ConfirmEvent | Tool::Recording | Tool::StartStream | Tool::StopStream => false,
     };
-    if device.is_camera() && !on_camera {
+    if device.is_camera() && !on_camera && stands(RefusalCode::NotCapable) {
         let detail = format!("unit {} is an EC20 camera; it can only be restarted or updated", device.id);
         return Err(Refusal::new(RefusalCode::NotCapable, &detail));
     }
-    if !device.online {
+    if !device.online && stands(RefusalCode::TargetOffline) {
         return Err(Refusal::new(RefusalCode::TargetOffline, &format!("unit {}", device.id)));
     }
     Ok(())
@@ -54,7 +55,8 @@ fn check_lock(call: &CheckedCall, destination: &StreamDestination) -> Result<(),
     };
     let lower = holder.to_ascii_lowercase();
     let unit = lower.split_once('-').map_or(lower.as_str(), |(unit, _)| unit);
-    if call.targets().iter().all(|target| target.master.as_str() == unit) {
+    let ours = call.targets().iter().all(|target| target.master.as_str() == unit);
+    if ours || !stands(RefusalCode::StreamLocked) {
         return Ok(());
     }
     Err(Refusal::new(RefusalCode::StreamLocked, &format!("destination {} is held by {holder}", destination.id)))

@@ -127,6 +127,7 @@ fn worlds() -> Vec<(Tool, Change, GateId, RefusalCode)> {
         (Tool::Reboot, |world| hall(world).online = false, G::Capability, R::TargetOffline),
         (Tool::Recording, |world| hall(world).online = false, G::Capability, R::TargetOffline),
         (Tool::StopStream, |world| world.streams = Some(Vec::new()), G::Capability, R::StreamUnknown),
+        (Tool::StartStream, |world| world.streams.as_mut().unwrap()[0].id.push('0'), G::Capability, R::StreamUnknown),
         (Tool::StartStream, |world| world.streams = None, G::Capability, R::ReadFailed),
         (Tool::StartStream, |world| lock(world, LAB), G::Capability, R::StreamLocked),
         (Tool::StartStream, |world| lock(world, "29012341234-1"), G::Capability, R::StreamLocked),
