@@ -164,7 +164,8 @@ fn not_an_operator(error: &ClientError) -> bool {
         ClientError::Folder(..)
         | ClientError::Lost(..)
         | ClientError::OutOfOrder(_)
-        | ClientError::OtherVersion(..) => false,
+        | ClientError::OtherVersion(..)
+        | ClientError::Unanswered(_) => false,
     }
 }
 

@@ -11,7 +11,7 @@ Exit codes:
   0  done, nothing is wrong
   1  refused, or something is wrong
   2  the command line was not understood
-  3  a change was started and what became of it is not known
+  3  a change or a decision was sent and what became of it is not known
 
 Environment:
   FLEETWATCH_RUN_DIR             the sockets' folder, when --run-dir is not given (else /run/fleetwatch)
@@ -304,7 +304,7 @@ mod tests {
     fn the_table_holds_together_and_help_names_the_exit_codes() {
         Cli::command().debug_assert();
         let help = Cli::command().render_long_help().to_string();
-        assert!(help.contains("3  a change was started"), "{help}");
+        assert!(help.contains("3  a change or a decision was sent"), "{help}");
         assert!(!help.contains("sweep-demo"), "{help}");
     }
 

@@ -5,8 +5,10 @@ use crate::cli::{ApprovalsVerb, AuditVerb, Cli, PinVerb, Verb};
 use crate::client::ClientError;
 use crate::exit::Exit;
 use crate::out::{Out, complain};
+use crate::render::pick;
 use crate::session::Session;
 use crate::{approvals, ask, audit, demo, keep, page_code, pin, standstill, status};
+use serde_json::json;
 
 /// Runs one command.
 pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
@@ -58,6 +60,29 @@ async fn decide(verb: ApprovalsVerb, session: &Session, out: &mut Out) -> Exit {
         }
         ApprovalsVerb::Undo { number, json } => approvals::undo(session, out, number, json).await,
     }
+}
+
+/// The same after a change: without an answer it may have been done, and `look` is the command that shows it.
+pub(crate) fn failed_change(error: &ClientError, session: &Session, (out, json): (&mut Out, bool), look: &str) -> Exit {
+    if !matches!(error, ClientError::Unanswered(_)) {
+        return failed(error, out, json);
+    }
+    let words = pick(
+        session.language,
+        "It was sent and may have been done. Look first",
+        "Se envió y puede haberse hecho. Compruébelo antes",
+    );
+    not_known(("lost", &format!("{error}. {words}: {}", session.say(look))), (out, json))
+}
+
+/// Says that something was sent of which nobody knows what became.
+pub(crate) fn not_known((code, words): (&str, &str), (out, json): (&mut Out, bool)) -> Exit {
+    if json {
+        out.json(&json!({ "refused": code, "detail": words }));
+    } else {
+        complain(words);
+    }
+    Exit::Unknown
 }
 
 /// Says why a daemon did not do what was asked.
