@@ -110,6 +110,8 @@ pub struct Card {
     pub expires_in: u64,
     /// How many other proposals wait.
     pub others_waiting: u64,
+    /// How many changes the person who looks has approved within the last half hour, on any surface.
+    pub approved_lately: u64,
     /// What each gate found when it was admitted.
     pub gates: Vec<GateResult>,
 }

@@ -176,11 +176,11 @@ pub(crate) enum ApprovalsVerb {
         #[arg(long)]
         json: bool,
     },
-    /// Let an agent propose again that too many denials paused; asks for the PIN on the terminal
-    ResumeAgent {
-        /// Its label, as `status` shows it
-        #[arg(value_parser = label)]
-        agent: Label,
+    /// The agents that propose
+    Agents {
+        /// What to do with them.
+        #[command(subcommand)]
+        verb: AgentsVerb,
     },
     /// Propose what undoes a change that ran; it waits for a person like any other
     Undo {
@@ -208,6 +208,17 @@ pub(crate) enum ApprovalsVerb {
         /// Print JSON
         #[arg(long)]
         json: bool,
+    },
+}
+
+/// What can be done with the agents that propose.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AgentsVerb {
+    /// Let one propose again that too many denials paused; asks for the PIN on the terminal
+    Resume {
+        /// Its label, as `status` shows it
+        #[arg(value_parser = label)]
+        agent: Label,
     },
 }
 

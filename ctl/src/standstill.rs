@@ -1,4 +1,4 @@
-//! `freeze`, `thaw`, `approvals resume-agent`: what stops everything, and what lets it go on.
+//! `freeze`, `thaw`, `approvals agents resume`: what stops everything, and what lets it go on.
 
 use crate::client::{ClientError, Control};
 use crate::exit::Exit;
@@ -48,7 +48,7 @@ pub(crate) async fn thaw(session: &Session, out: &mut Out) -> Exit {
     }
 }
 
-/// `approvals resume-agent`.
+/// `approvals agents resume`.
 pub(crate) async fn resume_agent(session: &Session, out: &mut Out, agent: Label) -> Exit {
     let Some(pin) = pin(&format!("Your PIN, to let {agent} propose again: ")).await else { return Exit::Wrong };
     match asked(session, OperatorSays::AgentResume { agent, pin }).await {

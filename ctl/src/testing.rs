@@ -71,6 +71,7 @@ pub(crate) fn sample_card(proposal: u64) -> Card {
         read_at: Worded::new("10:03:20 CET", "10:03:20 CET"),
         expires_in: 899,
         others_waiting: 2,
+        approved_lately: 4,
         gates: vec![
             GateResult {
                 gate_id: GateId::Schema,

@@ -1,7 +1,7 @@
 //! From the command line to the one function that does it.
 
 use crate::audit::export::Export;
-use crate::cli::{ApprovalsVerb, AuditVerb, Cli, PinVerb, Verb};
+use crate::cli::{AgentsVerb, ApprovalsVerb, AuditVerb, Cli, PinVerb, Verb};
 use crate::client::ClientError;
 use crate::exit::Exit;
 use crate::out::{Out, complain};
@@ -53,7 +53,9 @@ async fn decide(verb: ApprovalsVerb, session: &Session, out: &mut Out) -> Exit {
         ApprovalsVerb::Show { number, why, json } => approvals::show(session, out, number, (why, json)).await,
         ApprovalsVerb::Approve { number, json } => approvals::approve(session, out, number, json).await,
         ApprovalsVerb::Deny { number, json } => approvals::deny(session, out, number, json).await,
-        ApprovalsVerb::ResumeAgent { agent } => standstill::resume_agent(session, out, agent).await,
+        ApprovalsVerb::Agents { verb: AgentsVerb::Resume { agent } } => {
+            standstill::resume_agent(session, out, agent).await
+        }
         ApprovalsVerb::DenyAll { json } => approvals::deny_all(session, out, json).await,
         ApprovalsVerb::History { most, search, json } => {
             approvals::history(session, out, (most, search.as_deref()), json).await

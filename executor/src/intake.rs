@@ -69,6 +69,30 @@ impl Intake {
         }
     }
 
+    /// Writes down how many requests were turned away at floods that have stopped, or, at the end, at all of them. A flood
+    /// that goes on is written down by the next request that is let in.
+    pub(crate) async fn note_turned_away(&self, at_the_end: bool) {
+        let floods = self.buckets.lock().unwrap_or_else(PoisonError::into_inner).stopped(at_the_end);
+        for (label, requests) in floods {
+            let principal = label.as_ref().map_or("assistant", Label::as_str).to_owned();
+            let detail = json!({ "code": RefusalCode::TooManyRequests.as_str(), "requests": requests });
+            let noted = self.app.store.call(move |store| {
+                let step = Step {
+                    kind: "proposal_refused",
+                    proposal: None,
+                    principal: &principal,
+                    surface: "propose",
+                    detail,
+                };
+                store.note(&step)
+            });
+            if let Err(error) = noted.await {
+                tracing::error!(%error, "audit of a flood; trying again");
+                self.buckets.lock().unwrap_or_else(PoisonError::into_inner).give_back(label.as_ref(), requests);
+            }
+        }
+    }
+
     /// Whether anything can be admitted at all.
     pub(crate) fn possible(&self) -> Result<(), Refusal> {
         if self.app.frozen.load(Ordering::SeqCst) && stands(RefusalCode::Frozen) {
@@ -118,7 +142,15 @@ impl Intake {
             return Ok(number);
         }
         let label = agent.label.clone();
-        let limits = app.store.call(move |store| store.limits_allow(WORKSPACE, &label, Limits::EPIPHAN)).await;
+        let change = match &call {
+            Some(call) => Some((call.tool().as_str(), target_list(call)?)),
+            None => None,
+        };
+        let limits = app.store.call(move |store| {
+            let change = change.as_ref().map(|(tool, targets)| (*tool, targets.as_str()));
+            store.limits_allow(WORKSPACE, &label, change, Limits::EPIPHAN)
+        });
+        let limits = limits.await;
         let context = self.context(limits.map_err(StoreError::into_refusal));
         let Some(call) = call else {
             return Err(refusal_of(chain.refuse(None, &context)));

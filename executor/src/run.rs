@@ -48,20 +48,29 @@ const RECORD_TRIES: u32 = 10;
 /// as it was; what fails between decision and consume leaves it `refused`.
 pub(crate) async fn approve_and_run(app: &Arc<App>, viewer: Viewer, yes: YesTo) -> Result<News, Refusal> {
     // Against the time of the click, before any wait: a reflex does not become a decision by waiting in line.
-    card::check_ticket(app, &viewer, &yes).await?;
+    let seconds_after_card = card::check_ticket(app, &viewer, &yes).await?;
     let app = app.clone();
-    let work = tokio::spawn(async move { run(&app, &viewer, &yes).await });
+    let click = Click { viewer, yes, seconds_after_card };
+    let work = tokio::spawn(async move { run(&app, &click).await });
     work.await.unwrap_or_else(|_| Err(Refusal::bare(RefusalCode::StoreFailed)))
 }
 
-async fn run(app: &Arc<App>, viewer: &Viewer, yes: &YesTo) -> Result<News, Refusal> {
+/// A person's yes with a good ticket.
+struct Click {
+    viewer: Viewer,
+    yes: YesTo,
+    /// How long the card had been before the person.
+    seconds_after_card: i64,
+}
+
+async fn run(app: &Arc<App>, click: &Click) -> Result<News, Refusal> {
     let _turn = turn(&app.one_run, TURN_WAIT).await?;
     let began = app.clock.boot_ms();
-    let ready = within(app, began, before_the_decision(app, viewer, yes)).await??;
+    let ready = within(app, began, before_the_decision(app, click)).await??;
     if app.is_stopping() && stands(RefusalCode::RunBusy) {
         return Err(Refusal::bare(RefusalCode::RunBusy));
     }
-    let approval = decide_and_consume(app, viewer, yes).await?;
+    let approval = decide_and_consume(app, click).await?;
     // From here on there is an outcome to record, whatever happens.
     let spent = Spent::from(&approval);
     let call = ready.call.clone();
@@ -94,13 +103,11 @@ struct Prepared {
 }
 
 /// Steps 1 and 2.
-async fn before_the_decision(app: &App, viewer: &Viewer, yes: &YesTo) -> Result<Prepared, Refusal> {
+async fn before_the_decision(app: &App, click: &Click) -> Result<Prepared, Refusal> {
+    let yes = &click.yes;
     let (looked, session) = tokio::join!(card::look(app, yes.number), open(app));
     let looked = looked?;
     let call = card::check_yes(yes, &looked)?;
-    if !app.registry.still_operates(&viewer.person) {
-        return Err(Refusal::bare(RefusalCode::NotPermitted));
-    }
     Ok(Prepared { looked, call, session: session? })
 }
 
@@ -113,11 +120,17 @@ async fn open(app: &App) -> Result<OpenSession, Refusal> {
 }
 
 /// Steps 3 and 4. When the approval cannot be spent, the row ends as refused: nothing was sent.
-async fn decide_and_consume(app: &App, viewer: &Viewer, yes: &YesTo) -> Result<ConsumedApproval, Refusal> {
-    let (viewer, number, digest) = (viewer.clone(), yes.number, yes.digest);
+async fn decide_and_consume(app: &App, click: &Click) -> Result<ConsumedApproval, Refusal> {
+    let (viewer, seconds_after_card) = (click.viewer.clone(), click.seconds_after_card);
+    let (number, digest) = (click.yes.number, click.yes.digest);
+    let registry = app.registry.clone();
     let decided = app.store.call(move |store| {
-        let decision =
-            Decision::Approve { person: &viewer.person, surface: viewer.surface, session: viewer.session, digest };
+        // Inside the decision: a right that went while the room was read is gone.
+        if !registry.still_operates(&viewer.person) {
+            return Err(StoreError::refused(RefusalCode::NotPermitted));
+        }
+        let Viewer { person, surface, session } = &viewer;
+        let decision = Decision::Approve { person, surface: *surface, session: *session, digest, seconds_after_card };
         store.decide(number, &decision)
     });
     decided.await.map_err(StoreError::into_refusal)?;

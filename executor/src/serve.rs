@@ -88,6 +88,7 @@ const LAST_RUN: Duration = Duration::from_secs(100);
 pub async fn serve(stop_with_stdin: bool) -> Result<(), ServeError> {
     // Before anything listens: a signal from here on is a clean stop.
     let mut stop = std::pin::pin!(host::stop::stop_requested(stop_with_stdin));
+    host::descriptors::ensure(listen::DESCRIPTORS).map_err(|error| ConfigError(error.to_string()))?;
     let app = start()?;
     let (propose, control) = listen::bind(&app)?;
     let intake = Arc::new(Intake::new(&app));
@@ -100,10 +101,10 @@ pub async fn serve(stop_with_stdin: bool) -> Result<(), ServeError> {
     tracing::info!(page = page.address, isolation = app.isolation().as_str(), "fleetwatch-executor is up");
     let ended = tokio::select! {
         () = &mut stop => Ok(()),
-        () = listen::serve_propose(app.clone(), intake, propose) => Ok(()),
+        () = listen::serve_propose(app.clone(), intake.clone(), propose) => Ok(()),
         () = listen::serve_control(app.clone(), desk, control) => Ok(()),
         why = page.failed() => Err(ServeError::Page(why.to_string())),
-        () = sweep(&app) => Ok(()),
+        () = sweep(&app, &intake) => Ok(()),
         () = app.restore_staged.notified() => Err(ServeError::Restore),
     };
     // A run that has begun is finished before the process goes; no other begins.
@@ -111,6 +112,7 @@ pub async fn serve(stop_with_stdin: bool) -> Result<(), ServeError> {
     let _last = tokio::time::timeout(LAST_RUN, app.one_run.lock()).await;
     page.stopped().await;
     offer_endings(&app).await;
+    intake.note_turned_away(true).await;
     if let Err(error) = app.store.call(|store| store.settle_stop()).await {
         tracing::warn!(%error, "the write-ahead log stays");
     }

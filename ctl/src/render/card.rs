@@ -110,6 +110,9 @@ fn consequences(page: &mut Page, card: &Card, language: Language) {
     for note in &card.notes {
         page.field(pick(language, "Note", "Aviso"), &safe(note.get(language)));
     }
+    if let Some(pause) = words::pause_note(card.approved_lately) {
+        page.field(pick(language, "Note", "Aviso"), pause.get(language));
+    }
     for why in &facts.deny_only {
         page.field(pick(language, "Deny only", "Solo denegar"), &safe(why.get(language)));
     }
@@ -166,6 +169,7 @@ pub(crate) fn card_json(card: &Card) -> Value {
         "read_at": both(&card.read_at),
         "expires_in": card.expires_in,
         "others_waiting": card.others_waiting,
+        "approved_lately": card.approved_lately,
         "gates": card.gates.iter().map(super::gates::gate_json).collect::<Vec<_>>(),
     })
 }
@@ -287,6 +291,17 @@ mod tests {
         let spanish = card(&sample_card(7), Language::Spanish, 80);
         assert!(spanish.contains("Escrito por el asistente, sin comprobar"), "{spanish}");
         assert!(spanish.contains("vence en 14 min 59 s"), "{spanish}");
+    }
+
+    #[test]
+    fn after_many_approvals_the_card_asks_for_a_pause() {
+        for (count, told) in [(0, false), (4, false), (5, true), (9, true)] {
+            let many = Card { approved_lately: count, ..sample_card(7) };
+            let (english, spanish) = (card(&many, Language::English, 100), card(&many, Language::Spanish, 100));
+            assert_eq!(english.contains(&format!("You have approved {count} changes")), told, "{english}");
+            assert_eq!(spanish.contains(&format!("Ha aprobado {count} cambios")), told, "{spanish}");
+            assert_eq!(card_json(&many)["approved_lately"], count);
+        }
     }
 
     #[test]

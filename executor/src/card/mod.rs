@@ -83,13 +83,13 @@ pub(crate) async fn card_for(app: &App, viewer: &Viewer, looked: Looked) -> Resu
     let number = looked.facts.number;
     let (digest, session, boot_ms) = (looked.digest, viewer.session, app.clock.boot_ms());
     let (person, surface) = (viewer.person.name().to_string(), viewer.surface.as_str());
-    let (ticket, waiting) = app
+    let (ticket, waiting, approved_lately) = app
         .store
         .call(move |store| {
             // The one effect of looking, and only the word expired_seen reads it.
             store.mark_seen(number, surface, &person)?;
             let shown = ticket::Shown { number, digest: &digest, session: &session };
-            Ok((ticket::issue(store.keys(), shown, boot_ms)?, store.queue()?.0))
+            Ok((ticket::issue(store.keys(), shown, boot_ms)?, store.queue()?.0, store.approved_lately(&person)?))
         })
         .await
         .map_err(StoreError::into_refusal)?;
@@ -106,6 +106,7 @@ pub(crate) async fn card_for(app: &App, viewer: &Viewer, looked: Looked) -> Resu
         read_at,
         expires_in: u64::try_from(looked.expires_in).unwrap_or(0),
         others_waiting: waiting.saturating_sub(1),
+        approved_lately,
         gates: looked.gates,
     })
 }
@@ -144,11 +145,12 @@ pub(crate) fn check_facts(yes: &YesTo, looked: &Looked) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether the ticket is the one of this card, this session and this number, and at least two seconds old now.
+/// Whether the ticket is the one of this card, this session and this number, and at least two seconds old now. Gives how
+/// many seconds ago the card was shown.
 ///
 /// # Errors
 /// `bad_ticket`, `too_soon`.
-pub(crate) async fn check_ticket(app: &App, viewer: &Viewer, yes: &YesTo) -> Result<(), Refusal> {
+pub(crate) async fn check_ticket(app: &App, viewer: &Viewer, yes: &YesTo) -> Result<i64, Refusal> {
     let (number, digest, session, ticket) = (yes.number, yes.digest, viewer.session, yes.ticket.clone());
     let now = app.clock.boot_ms();
     app.store

@@ -22,8 +22,9 @@ pub(crate) fn issue(keys: &Keys, shown: Shown<'_>, boot_ms: i64) -> Result<Strin
 
 /// Checks a ticket at `now_boot_ms`.
 ///
-/// `bad_ticket` when it is not this card's and session's, `too_soon` when the card was shown less than two seconds ago.
-pub(crate) fn check(keys: &Keys, ticket: &str, shown: Shown<'_>, now_boot_ms: i64) -> Result<(), Refusal> {
+/// Gives how many whole seconds ago the card was shown. `bad_ticket` when it is not this card's and session's, `too_soon`
+/// when the card was shown less than two seconds ago.
+pub(crate) fn check(keys: &Keys, ticket: &str, shown: Shown<'_>, now_boot_ms: i64) -> Result<i64, Refusal> {
     let bad = || Refusal::bare(RefusalCode::BadTicket);
     let (at, given) = ticket.split_once('.').ok_or_else(bad)?;
     let at: i64 = at.parse().map_err(|_| bad())?;
@@ -35,7 +36,7 @@ pub(crate) fn check(keys: &Keys, ticket: &str, shown: Shown<'_>, now_boot_ms: i6
     if now_boot_ms - at < limits::TOO_SOON_MS && stands(RefusalCode::TooSoon) {
         return Err(Refusal::bare(RefusalCode::TooSoon));
     }
-    Ok(())
+    Ok((now_boot_ms - at) / 1_000)
 }
 
 fn mac(keys: &Keys, shown: Shown<'_>, boot_ms: i64) -> Result<String, StoreError> {
@@ -65,7 +66,7 @@ mod tests {
         let (keys, now) = (keys(), AT + limits::TOO_SOON_MS);
         let code = |ticket: &str, shown| check(&keys, ticket, shown, now).map_err(|refusal| refusal.code);
         let ticket = issue(&keys, shown(7), AT).unwrap();
-        assert_eq!(code(&ticket, shown(7)), Ok(()));
+        assert_eq!(code(&ticket, shown(7)), Ok(2));
         for other in [shown(8), Shown { digest: &[3; 32], ..shown(7) }, Shown { session: &[3; 32], ..shown(7) }] {
             assert_eq!(code(&ticket, other), Err(RefusalCode::BadTicket), "{other:?}");
         }

@@ -110,8 +110,8 @@ impl Desk {
         say(
             !paused.is_empty(),
             RefusalCode::AgentPaused,
-            "Look at what it proposed, then run fleetwatchctl approvals resume-agent.",
-            "Mire lo que propuso y luego ejecute fleetwatchctl approvals resume-agent.",
+            "Look at what it proposed, then run fleetwatchctl approvals agents resume.",
+            "Mire lo que propuso y luego ejecute fleetwatchctl approvals agents resume.",
         );
         say(queue.0 >= limits.pending, RefusalCode::QueueFull, "Decide what waits.", "Decida lo que espera.");
         say(

@@ -137,11 +137,19 @@ impl Store {
     }
 
     /// What the limits say before anything is read; the inserting transaction counts again.
-    pub(crate) fn limits_allow(&mut self, workspace: &str, agent: &Label, limits: Limits) -> Result<(), StoreError> {
+    /// `change` is its tool and canonical targets, when they were understood.
+    pub(crate) fn limits_allow(
+        &mut self,
+        workspace: &str,
+        agent: &Label,
+        change: Option<(&str, &str)>,
+        limits: Limits,
+    ) -> Result<(), StoreError> {
         self.expire_due()?;
         super::freeze::check(&self.connection)?;
         super::agents::check(&self.connection, agent)?;
-        counts(&self.connection, workspace, limits)
+        counts(&self.connection, workspace, limits)?;
+        change.map_or(Ok(()), |change| denials(&self.connection, change, limits))
     }
 
     /// A proposal whose MAC fits.
@@ -152,11 +160,13 @@ impl Store {
         load(&self.connection, &self.keys, number)
     }
 
-    /// Marks that a person saw the card in full. Read by nothing but the word `expired_seen`.
+    /// Marks that a person saw the card in full, and when last. Read by nothing but the word `expired_seen` and the audit of
+    /// a denial.
     pub(crate) fn mark_seen(&mut self, number: ProposalNumber, surface: &str, person: &str) -> Result<(), StoreError> {
         self.write(|tx, _| {
             tx.execute(
-                "INSERT OR IGNORE INTO seen (proposal, surface, person, at) VALUES (?, ?, ?, db_now())",
+                "INSERT INTO seen (proposal, surface, person, at) VALUES (?, ?, ?, db_now())
+                 ON CONFLICT DO UPDATE SET at = excluded.at",
                 params![sql_number(number), surface, person],
             )?;
             Ok(())
@@ -221,14 +231,17 @@ fn check_limits(tx: &Transaction<'_>, new: &NewProposal, limits: Limits) -> Resu
     super::freeze::check(tx)?;
     super::agents::check(tx, &new.agent)?;
     counts(tx, new.workspace, limits)?;
-    // The newest denials of the same change: enough of them within one hour, and the newest less than an hour old.
+    denials(tx, (&new.tool, &new.targets), limits)
+}
+
+/// The newest denials of the same change: enough of them within one hour, and the newest less than an hour old.
+fn denials(tx: &Connection, (tool, targets): (&str, &str), limits: Limits) -> Result<(), StoreError> {
     let mut statement = tx.prepare(
         "SELECT decided_at FROM proposals WHERE state IN ('denied', 'revoked') AND tool = ? AND targets = ? AND decided_at IS NOT NULL
          ORDER BY decided_at DESC LIMIT ?",
     )?;
-    let denials = i64::try_from(limits.denials).unwrap_or(i64::MAX);
-    let times: Vec<i64> =
-        statement.query_map(params![new.tool, new.targets, denials], |r| r.get(0))?.collect::<Result<_, _>>()?;
+    let most = i64::try_from(limits.denials).unwrap_or(i64::MAX);
+    let times: Vec<i64> = statement.query_map(params![tool, targets, most], |r| r.get(0))?.collect::<Result<_, _>>()?;
     let now: i64 = tx.query_row("SELECT db_now()", [], |r| r.get(0))?;
     let enough = u64::try_from(times.len()).unwrap_or(0) >= limits.denials;
     if let (true, Some(newest), Some(oldest)) = (enough, times.first(), times.last())

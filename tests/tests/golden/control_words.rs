@@ -158,6 +158,7 @@ fn card() -> Card {
         read_at: worded("read"),
         expires_in: 900,
         others_waiting: 2,
+        approved_lately: 4,
         gates: vec![crate::words::gate(GateId::Schema, None)],
     }
 }

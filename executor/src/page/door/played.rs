@@ -82,6 +82,7 @@ pub(in super::super) fn card(at: u64, room: &str) -> Card {
         read_at: Worded::same("2026-11-29 21:03 CET (20:03 UTC)"),
         expires_in: 840,
         others_waiting: 0,
+        approved_lately: 0,
         gates: gates(),
     }
 }

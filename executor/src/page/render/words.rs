@@ -287,15 +287,6 @@ pub(super) fn hour_full(count: u64, language: Language) -> String {
     )
 }
 
-/// Many approvals in one session.
-pub(super) fn many_approvals(count: u32, language: Language) -> String {
-    pick(
-        language,
-        format!("You have approved {count} changes in this session. Read each card as if it were the first."),
-        format!("Ha aprobado {count} cambios en esta sesión. Lea cada tarjeta como si fuera la primera."),
-    )
-}
-
 /// A wait on the sign-in form.
 pub(in super::super) fn wait(seconds: i64) -> Worded {
     if seconds == 1 {

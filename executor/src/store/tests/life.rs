@@ -195,6 +195,21 @@ fn six_denials_of_one_agent_pause_it_until_an_operator_lifts_it() {
 }
 
 #[test]
+fn a_persons_approvals_of_the_last_half_hour_are_counted_and_nobody_elses() {
+    let mut world = World::new();
+    for count in 0..2 {
+        assert_eq!(world.store.approved_lately("ana").unwrap(), count);
+        world.approved();
+        world.time.advance(60);
+    }
+    assert_eq!(world.store.approved_lately("ben").unwrap(), 0);
+    world.time.advance(limits::LATELY - 120);
+    assert_eq!(world.store.approved_lately("ana").unwrap(), 1);
+    world.time.advance(60);
+    assert_eq!(world.store.approved_lately("ana").unwrap(), 0);
+}
+
+#[test]
 fn an_approval_that_cannot_be_consumed_ends_as_refused() {
     let mut world = World::new();
     let number = world.approved();
