@@ -225,6 +225,7 @@ impl Scene {
             policy_version: 1,
             slot: "sim".to_owned(),
             reason: "The lecture starts soon.".to_owned(),
+            gates: "[]".to_owned(),
             origin: "model".to_owned(),
             agent: "assistant".to_owned(),
             boot_id: "boot-1".to_owned(),
@@ -289,7 +290,6 @@ impl Scene {
             ended_at: None,
             code: None,
             detail: String::new(),
-            gates: "[]".to_owned(),
         };
         let stored = if self.tampered {
             Err(Refusal::bare(RefusalCode::BindingMismatch))
@@ -320,6 +320,7 @@ impl Scene {
     }
 
     pub(super) fn digest(&self) -> [u8; 32] {
-        digest_of(&self.facts_as_bound()).unwrap()
+        let record = (!self.tampered).then_some(&self.record);
+        digest_of(&self.facts_as_bound(), record).unwrap()
     }
 }
