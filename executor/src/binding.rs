@@ -49,11 +49,7 @@ pub(crate) struct BoundApproval {
 impl BoundRecord {
     /// The MAC in hex.
     pub(crate) fn mac(&self, keys: &Keys) -> Result<String, StoreError> {
-        sign(
-            keys,
-            "fleetwatch proposal 1",
-            &self.to_value(),
-        )
+        sign(keys, "fleetwatch proposal 1", &self.to_value())
     }
 
     /// Every field by name: what the MAC covers, and the card's digest beside its facts.

@@ -32,6 +32,8 @@ mod propose;
 mod proxy;
 mod running;
 mod sim;
+mod skip;
+mod tls;
 
 pub use ask::{AskClient, answered, proposed};
 pub use builder::Builder;
@@ -45,6 +47,8 @@ pub use propose::{ProposeClient, draft};
 pub use proxy::{Fate, Proxy, Seen};
 pub use running::World;
 pub use sim::Sim;
+pub use skip::skipped;
+pub use tls::{TlsFront, certificates};
 
 use protocol::refusal::RefusalCode;
 use serde_json::{Value, json};

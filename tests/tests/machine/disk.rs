@@ -6,7 +6,7 @@
 //! thread, so that n means what it says. It needs the right to trace: root, or `kernel.yama.ptrace_scope` at 0.
 
 use fleetwatch_tests::places::binary;
-use fleetwatch_tests::world::{ControlClient, READING, World, must, recording, some, until};
+use fleetwatch_tests::world::{ControlClient, READING, World, must, recording, skipped, some, until};
 use protocol::ids::ProposalNumber;
 use protocol::propose::{News, ProposalState};
 use protocol::refusal::{Refusal, RefusalCode as Code};
@@ -287,7 +287,7 @@ fn start_after(world: &World, script: &str) -> (Option<i32>, String) {
 fn a_state_folder_that_cannot_be_written_stops_the_start_with_what_to_do() {
     let mut world = World::builder().without_assistant().start();
     if must(std::fs::metadata(world.folder()), "the folder").uid() != 0 {
-        eprintln!("mounting needs root: not tested");
+        skipped("mounting needs root");
         return;
     }
     let number =

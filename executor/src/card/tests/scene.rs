@@ -181,8 +181,13 @@ pub(super) fn world(id: &str) -> Observed {
         streaming: Some(false),
         locked_by: None,
     };
-    let event =
-        Event { id: EVENT.to_owned(), title: "Seminar".to_owned(), start: NOW + 10_000, end: Some(NOW + 13_600) };
+    let event = Event {
+        id: EVENT.to_owned(),
+        title: "Seminar".to_owned(),
+        start: NOW + 10_000,
+        end: Some(NOW + 13_600),
+        confirmed: None,
+    };
     Observed {
         team: Team { devices: vec![device], team_id: Some("team-1".to_owned()) },
         streams: Some(vec![destination]),
