@@ -90,6 +90,29 @@ mod tests {
         assert_eq!(writes[1].arguments, arguments);
     }
 
+    // Attack C-07 of docs/past-attacks.md.
+    #[test]
+    fn a_no_to_one_of_three_leaves_the_other_two_as_they_were() {
+        let world = World::builder().without_assistant().start();
+        let mut turn = world.turn("agent");
+        let numbers = ["Hall A", "Chapel", "Courtroom 1"]
+            .map(|room| must(turn.propose(RECORD, &recording("start", &world.room(room), 1)), room));
+        turn.end();
+        let mut operator = world.control();
+        let cards = numbers.map(|number| must(operator.show(number), "a card"));
+        sleep(READING);
+        must(operator.deny(numbers[1]), "a no to the middle one");
+        let waiting: Vec<_> = operator.list().into_iter().map(|row| row.number).collect();
+        assert_eq!(waiting, [numbers[0], numbers[2]], "the others wait on");
+        for place in [0, 2] {
+            let news = must(operator.decide(operator.yes_to(&cards[place])), "a yes");
+            assert_eq!(news.state, ProposalState::Ok, "{news:?}");
+        }
+        let states = numbers.map(|number| world.state_of(number));
+        assert_eq!(states, [ProposalState::Ok, ProposalState::Denied, ProposalState::Ok]);
+        assert_eq!(world.writes().len(), 2);
+    }
+
     #[test]
     fn times_are_in_the_venues_zone_by_its_name_with_utc_beside_it() {
         let world = World::builder()
