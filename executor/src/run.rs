@@ -180,9 +180,10 @@ async fn last_read(app: &App, call: &CheckedCall, observed: &mut Observed) -> Re
 async fn record(app: &App, call: &CheckedCall, ending: Ending) -> News {
     let mut news = ending.news().clone();
     store_ending(app, ending).await;
-    if matches!(news.state, ProposalState::Ok | ProposalState::Unknown) {
+    // Whatever a device answered, a write left: what it reports now is worth a look.
+    if matches!(news.state, ProposalState::Error | ProposalState::Ok | ProposalState::Unknown) {
         let receipt = read_back(app, call).await;
-        news.detail = if news.detail.is_empty() { receipt.clone() } else { format!("{}; {receipt}", news.detail) };
+        news.detail = if news.detail.is_empty() { receipt.to_string() } else { format!("{}; {receipt}", news.detail) };
         let number = news.number;
         if let Err(error) = app.store.call(move |store| store.add_receipt(number, &receipt)).await {
             tracing::error!(%error, %number, "receipt");

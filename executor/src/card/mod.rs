@@ -13,7 +13,7 @@ pub(crate) use when::when;
 use crate::app::App;
 use crate::binding::BoundRecord;
 use crate::desk::{Viewer, YesTo};
-use crate::store::{ProposalRow, StoreError};
+use crate::store::{ProposalRow, StoreError, StoredProposal};
 use control::card::{Card, CardFacts};
 use policy::call::{CheckedCall, Tool};
 use policy::observed::Observed;
@@ -27,6 +27,7 @@ use protocol::ids::ProposalNumber;
 use protocol::propose::ProposalState;
 use protocol::refusal::{Refusal, RefusalCode};
 use protocol::shown::Worded;
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
@@ -71,8 +72,11 @@ pub(crate) async fn look(app: &App, number: ProposalNumber) -> Result<Looked, Re
         Err(refusal) => Err(refusal.clone()),
     };
     let facts = facts::build(&facts::Setting::of(app), &row, &stored, (&call, &observed));
-    let digest = digest_of(&facts)?;
-    Ok(Looked { call, observed, facts, digest, expires_in: row.expires_in, gates: trace::gates(&row.gates) })
+    let record = stored.as_ref().ok().map(StoredProposal::record);
+    let digest = digest_of(&facts, record)?;
+    // A trace that somebody edited is no reason for anything: only what was bound is shown.
+    let gates = record.map(|record| trace::gates(&record.gates)).unwrap_or_default();
+    Ok(Looked { call, observed, facts, digest, expires_in: row.expires_in, gates })
 }
 
 /// A card for one viewer, with its ticket. Marks it seen.
@@ -174,10 +178,12 @@ fn call_of((tools, slices): (&ToolPolicy, &BTreeMap<Tool, i64>), record: &BoundR
     Ok(call)
 }
 
-/// SHA-256 over the facts in canonical form: the same in both languages and on every surface.
-fn digest_of(facts: &CardFacts) -> Result<[u8; 32], Refusal> {
-    let value = serde_json::to_value(facts).map_err(|_| Refusal::bare(RefusalCode::StoreFailed))?;
-    Ok(Sha256::digest(Canonical::from_value(&value)?.as_str().as_bytes()).into())
+/// SHA-256 over the facts and the whole bound record in canonical form: the same in both languages and on every surface,
+/// another for every other record, even where the card shows no difference (`issue line 2.6`).
+fn digest_of(facts: &CardFacts, record: Option<&BoundRecord>) -> Result<[u8; 32], Refusal> {
+    let facts = serde_json::to_value(facts).map_err(|_| Refusal::bare(RefusalCode::StoreFailed))?;
+    let whole = json!({ "facts": facts, "record": record.map(BoundRecord::to_value) });
+    Ok(Sha256::digest(Canonical::from_value(&whole)?.as_str().as_bytes()).into())
 }
 
 /// What the run would refuse for the room's state now: information, not a gate.

@@ -93,12 +93,7 @@ impl Store {
     }
 
     fn open_in(folder: &Path, clock: &Clock) -> Result<(Self, Started), StoreError> {
-        if rusqlite::version_number() < OLDEST_SQLITE {
-            return Err(StoreError::Corrupt(format!(
-                "SQLite {} is too old; 3.51.3 or newer is needed",
-                rusqlite::version()
-            )));
-        }
+        check_sqlite(rusqlite::version_number())?;
         host::files::ensure_private_dir(folder)
             .and_then(|()| host::files::check_dir(folder, host::files::Owner::Me, 0o700))
             .map_err(|e| StoreError::File(e.to_string()))?;
@@ -198,6 +193,17 @@ impl Store {
         tx.commit()?;
         Ok(done)
     }
+}
+
+/// Whether this SQLite, in its own numbering, keeps what it is given.
+fn check_sqlite(version: i32) -> Result<(), StoreError> {
+    if version >= OLDEST_SQLITE {
+        return Ok(());
+    }
+    let [major, minor, patch] = [version / 1_000_000, version / 1_000 % 1_000, version % 1_000];
+    Err(StoreError::Corrupt(format!(
+        "SQLite {major}.{minor}.{patch} is too old; 3.51.3 or newer is needed; install a fleetwatch that brings it"
+    )))
 }
 
 fn lock(folder: &Path) -> Result<Flock<File>, StoreError> {

@@ -178,7 +178,7 @@ pub(super) fn load(tx: &Connection, keys: &Keys, number: ProposalNumber) -> Resu
     let found = tx
         .query_row(
             "SELECT tool, arguments, targets, fingerprint, referents, schema_version, policy_version, slot, reason, origin,
-                    agent, boot_id, expires_at, expires_boot_ms, mac, state, created_at FROM proposals WHERE number = ?",
+                    agent, boot_id, expires_at, expires_boot_ms, mac, state, created_at, gates FROM proposals WHERE number = ?",
             [sql_number(number)],
             |r| {
                 let record = BoundRecord {
@@ -197,6 +197,7 @@ pub(super) fn load(tx: &Connection, keys: &Keys, number: ProposalNumber) -> Resu
                     boot_id: r.get(11)?,
                     expires_at: r.get(12)?,
                     expires_boot_ms: r.get(13)?,
+                    gates: r.get(17)?,
                 };
                 Ok((record, r.get::<_, String>(14)?, r.get::<_, String>(15)?, r.get::<_, i64>(16)?))
             },
@@ -299,6 +300,7 @@ fn insert(tx: &Transaction<'_>, keys: &Keys, new: &NewProposal, boot_id: &str) -
         policy_version: new.policy_version,
         slot: new.slot.to_owned(),
         reason: new.reason.clone(),
+        gates: new.gates.clone(),
         origin: new.origin.as_str().to_owned(),
         agent: new.agent.as_str().to_owned(),
         boot_id: boot_id.to_owned(),

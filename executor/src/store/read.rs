@@ -22,12 +22,10 @@ pub(crate) struct ProposalRow {
     pub(crate) ended_at: Option<i64>,
     pub(crate) code: Option<RefusalCode>,
     pub(crate) detail: String,
-    /// Canonical trace of the gates at intake.
-    pub(crate) gates: String,
 }
 
 const COLUMNS: &str = "number, tool, arguments, targets, state, created_at,
-    min(expires_at - db_now(), (expires_boot_ms - boot_now()) / 1000), decided_by, surface, ended_at, code, detail, gates";
+    min(expires_at - db_now(), (expires_boot_ms - boot_now()) / 1000), decided_by, surface, ended_at, code, detail";
 
 impl ProposalRow {
     fn from_row(row: &Row<'_>) -> Result<Self, StoreError> {
@@ -45,7 +43,6 @@ impl ProposalRow {
             ended_at: row.get(9)?,
             code: RefusalCode::from_text(&code),
             detail: row.get(11)?,
-            gates: row.get(12)?,
         })
     }
 

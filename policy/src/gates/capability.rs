@@ -17,9 +17,7 @@ pub(super) fn check(call: &CheckedCall, observed: &Observed, notes: &mut Notes) 
     if call.stream_id().is_some() {
         let destination = destination_of(call, observed)?;
         note_destination(destination, notes);
-        if call.tool() == Tool::StartStream {
-            check_lock(call, destination)?;
-        }
+        check_lock(call, destination)?;
     }
     if let Some(event) = named_event(call, observed)? {
         notes.add("event title", &event.title);
@@ -48,7 +46,8 @@ fn note_destination(destination: &StreamDestination, notes: &mut Notes) {
     notes.add("held by", destination.locked_by.as_deref().unwrap_or("nobody"));
 }
 
-/// A destination that one of our own targets holds is not in use by another (`locked_by` may name its channel).
+/// A destination that one of our own targets holds is not in use by another (`locked_by` may name its channel). A stop is
+/// held to it too: what another unit streams is not for a stop in this room to end (`issue line 2.1`).
 fn check_lock(call: &CheckedCall, destination: &StreamDestination) -> Result<(), Refusal> {
     let Some(holder) = destination.locked_by.as_deref().map(str::trim).filter(|holder| !holder.is_empty()) else {
         return Ok(());

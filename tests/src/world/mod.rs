@@ -33,6 +33,8 @@ mod proxy;
 mod recorder;
 mod running;
 mod sim;
+mod skip;
+mod tls;
 
 pub use ask::{AskClient, answered, proposed};
 pub use builder::Builder;
@@ -47,6 +49,8 @@ pub use proxy::{Fate, Proxy, Seen};
 pub use recorder::Recorder;
 pub use running::World;
 pub use sim::Sim;
+pub use skip::skipped;
+pub use tls::{TlsFront, certificates};
 
 use protocol::refusal::RefusalCode;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use super::{propose_all, read_all};
 use control::message::OperatorSays;
-use fleetwatch_tests::world::{Frames, World, must, recording, until};
+use fleetwatch_tests::world::{Frames, World, must, recording, skipped, until};
 use protocol::frame;
 use protocol::hello::{Hello, Reply, Request, WIRE_VERSION};
 use protocol::ids::Label;
@@ -85,7 +85,7 @@ fn another_user_is_closed_on_without_a_byte_and_audited() {
     for (surface, hello) in [("control", operators_hello()), ("propose", assistants_hello())] {
         let world = World::builder().without_assistant().start();
         if !is_root(&world) {
-            println!("skipped: only root can be another user");
+            skipped("only root can be another user");
             return;
         }
         open_wide(&world, surface);
@@ -139,7 +139,7 @@ fn sixty_strangers_at_the_sign_in_form_do_not_make_the_operator_wait() {
 fn the_assistants_user_is_no_operator_whatever_the_list_says() {
     let list = format!("- name: root\n  uid: 0\n  operator: true\n- name: agent\n  uid: {NOBODY}\n  operator: true\n");
     if !has_namespaces() {
-        println!("skipped: only root can be another user, on a machine with another group");
+        skipped("only root can be another user, on a machine with another group (mount namespaces)");
         return;
     }
     let builder = World::builder().without_assistant().without_pin().principals(&list).group("fleetwatch-operators");

@@ -200,8 +200,13 @@ pub(super) fn world(id: &str) -> Observed {
         streaming: Some(false),
         locked_by: None,
     };
-    let event =
-        Event { id: EVENT.to_owned(), title: "Seminar".to_owned(), start: NOW + 10_000, end: Some(NOW + 13_600) };
+    let event = Event {
+        id: EVENT.to_owned(),
+        title: "Seminar".to_owned(),
+        start: NOW + 10_000,
+        end: Some(NOW + 13_600),
+        confirmed: None,
+    };
     Observed {
         team: Team { devices: vec![device], team_id: Some("team-1".to_owned()) },
         streams: Some(vec![destination]),
@@ -245,6 +250,7 @@ impl Scene {
             policy_version: 1,
             slot: "sim".to_owned(),
             reason: "The lecture starts soon.".to_owned(),
+            gates: "[]".to_owned(),
             origin: "model".to_owned(),
             agent: "assistant".to_owned(),
             boot_id: "boot-1".to_owned(),
@@ -310,7 +316,6 @@ impl Scene {
             ended_at: None,
             code: None,
             detail: String::new(),
-            gates: "[]".to_owned(),
         };
         let stored = if self.tampered {
             Err(Refusal::bare(RefusalCode::BindingMismatch))
@@ -342,6 +347,7 @@ impl Scene {
     }
 
     pub(super) fn digest(&self) -> [u8; 32] {
-        digest_of(&self.facts_as_bound()).unwrap()
+        let record = (!self.tampered).then_some(&self.record);
+        digest_of(&self.facts_as_bound(), record).unwrap()
     }
 }

@@ -14,7 +14,7 @@ fn scene(name: &str) -> Scene {
 
 fn looked(scene: &mut Scene) -> Looked {
     let facts = scene.facts();
-    let digest = digest_of(&facts).unwrap();
+    let digest = digest_of(&facts, Some(&scene.record)).unwrap();
     let (call, observed) = (scene.call(), scene.observed.clone());
     Looked { call, observed, facts, digest, expires_in: 840, gates: Vec::new() }
 }

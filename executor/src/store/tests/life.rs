@@ -23,7 +23,7 @@ fn an_outcome_is_recorded_once() {
     let spent = Spent::from(&approval);
     world.store.record(&Ending::new(&spent, Outcome::Unknown("closed".to_owned()))).unwrap();
     world.store.record(&Ending::new(&spent, Outcome::Ok(String::new()))).unwrap_err();
-    world.store.add_receipt(number, "read back: nothing").unwrap();
+    world.store.add_receipt(number, &protocol::shown::Shown::whole("read back: nothing")).unwrap();
     assert_eq!(world.store.row(number).unwrap().detail, "closed; read back: nothing");
     assert_eq!(world.state(number), ProposalState::Unknown);
 }
