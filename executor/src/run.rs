@@ -8,10 +8,28 @@
 //! | 4 consume | the approval is spent: line, row, audit | `consumed` and a spent line | `unknown` |
 //! | 5 look again | bytes are made; the target's own state is read last; every check again | `consumed` | `unknown` |
 //! | 6 write | one `tools/call` on that session | `consumed` | `unknown` |
-//! | 7 record | the outcome, then a receipt from one read-back | the outcome | the outcome |
+//! | 7 record | the outcome, then the receipt | the outcome | the outcome |
 //!
-//! Steps 1 to 6 have 15 s together. The whole of it is one detached task: a person who closes the page or the terminal
-//! stops nothing half-way. One run at a time; a yes that waited too long for its turn is refused, not run late.
+//! **Who may say yes.** A person on the operators list, on the page (signed in) or at a terminal, with their PIN; the desk and
+//! the page look before they come here, and step 3 looks again. While everything is frozen, or the executor is stopping,
+//! nobody can. An assistant has no word for it.
+//!
+//! **Every check again** (step 5, `recheck`): proposing is switched on; target and channel are there; the unit can do it, is
+//! online, its destination held by no other; team and fence; nothing older than 15 s; state and names as they were bound; the
+//! room free, for what could disturb it; no dry run.
+//!
+//! **How it ends.** `refused(code)`: a check said no, and no byte of the write was sent. `ok`: the device said yes. `error`:
+//! the device said no. `unknown`: anything else once a byte was sent; final, and never tried again. After the last three the
+//! unit is read once more, and what it reports stands beside the outcome as a receipt.
+//!
+//! Steps 1 to 5 have 15 s together, up to the first byte of the write. The whole of it is one detached task: a person who
+//! closes the page or the terminal stops nothing half-way. One run at a time; a yes that waited too long for its turn is
+//! refused, not run late.
+//!
+//! Words: the *spent line* is one line of an append-only file beside the database, so that an old database that comes back
+//! cannot make a yes new again. A *slice* is the part of the policy that a proposal was judged by, under a number that only
+//! grows. `stands` is the constant yes in every build that anybody runs (`protocol::guard`), and `barrier` does nothing there:
+//! both are for tests that take a guard away or stop the process at that line.
 
 use crate::app::App;
 use crate::backends::epiphan::receipt::read_back;
@@ -43,15 +61,17 @@ const RECORD_TRIES: u32 = 10;
 /// Approves what the person saw, runs it once, and gives the outcome.
 ///
 /// # Errors
-/// A refusal from before the approval was spent: nothing ran. `bad_ticket`, `too_soon`, `run_busy`, `not_waiting`,
-/// `card_changed`, `not_approvable`, `room_not_confirmed`, `connection_lost`, `stale` and `not_permitted` leave the proposal
-/// as it was; what fails between decision and consume leaves it `refused`.
+/// A refusal from before the approval was spent: nothing ran. `bad_ticket`, `too_soon`, `run_busy`, `unknown_proposal`,
+/// `not_waiting`, `card_changed`, `not_approvable`, `room_not_confirmed`, `no_sign_in`, `connection_lost`, `stale`, `frozen`,
+/// `not_permitted`, `binding_mismatch` and `store_failed` of the steps before the decision leave the proposal as it was; what
+/// fails between decision and consume leaves it `refused`.
 pub(crate) async fn approve_and_run(app: &Arc<App>, viewer: Viewer, yes: YesTo) -> Result<News, Refusal> {
     // Against the time of the click, before any wait: a reflex does not become a decision by waiting in line.
     let seconds_after_card = card::check_ticket(app, &viewer, &yes).await?;
     let app = app.clone();
     let click = Click { viewer, yes, seconds_after_card };
     let work = tokio::spawn(async move { run(&app, &click).await });
+    // A task that panics takes the process with it (`panic = "abort"`): no outcome is lost here.
     work.await.unwrap_or_else(|_| Err(Refusal::bare(RefusalCode::StoreFailed)))
 }
 
@@ -86,7 +106,8 @@ async fn run(app: &Arc<App>, click: &Click) -> Result<News, Refusal> {
     Ok(record(app, &call, Ending::new(&spent, outcome)).await)
 }
 
-/// The turn to run, for as long as it is held; `run_busy` when another run holds it for longer than `wait`.
+/// The turn to run, for as long as it is held; `run_busy` when another run holds it for longer than `wait`. Without a turn
+/// goes on only a mutant that lost this guard.
 async fn turn(one_run: &Mutex<()>, wait: Duration) -> Result<Option<MutexGuard<'_, ()>>, Refusal> {
     match tokio::time::timeout(wait, one_run.lock()).await {
         Ok(turn) => Ok(Some(turn)),
