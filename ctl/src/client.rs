@@ -230,6 +230,8 @@ impl Control {
             OperatorSays::Show { .. } => CARD,
             OperatorSays::Approve(_) => RUN,
             OperatorSays::Backup { .. } | OperatorSays::ProposeUndo { .. } | OperatorSays::Restore { .. } => CARD,
+            // The executor asks the server first.
+            OperatorSays::Login { .. } | OperatorSays::LoginWait | OperatorSays::Logout { .. } => CARD,
             OperatorSays::AgentResume { .. }
             | OperatorSays::AuditRows { .. }
             | OperatorSays::AuditVerify
@@ -239,6 +241,7 @@ impl Control {
             | OperatorSays::Hello(_)
             | OperatorSays::History { .. }
             | OperatorSays::List
+            | OperatorSays::LoginCallback { .. }
             | OperatorSays::PageCode { .. }
             | OperatorSays::PinSet { .. }
             | OperatorSays::Status

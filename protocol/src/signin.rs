@@ -73,7 +73,8 @@ mod tests {
 
     #[test]
     fn neither_link_nor_pasted_address_is_printed() {
-        let link = LoginLink { url: "https://a.example/?state=never-show".into(), host: "a.example".into(), seconds: 300 };
+        let link =
+            LoginLink { url: "https://a.example/?state=never-show".into(), host: "a.example".into(), seconds: 300 };
         let pasted = Pasted::new(" http://127.0.0.1:8765/callback?code=never-show\n");
         assert!(!format!("{link:?} {pasted:?}").contains("never-show"));
         assert!(pasted.expose().ends_with("never-show"));

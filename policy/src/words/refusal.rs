@@ -187,8 +187,8 @@ const NO_PIN: Pair = (
     "Aún no tiene PIN. Cree uno con fleetwatchctl pin set.",
 );
 const NO_SIGN_IN: Pair = (
-    "There is no sign-in for writing. Put the sandbox team's token into its file.",
-    "No hay cuenta para escribir. Ponga el token del equipo de pruebas en su archivo.",
+    "There is no sign-in for writing. Run fleetwatchctl login --sandbox.",
+    "No hay inicio de sesión para escribir. Ejecute fleetwatchctl login --sandbox.",
 );
 const NUMBER_NOT_INTEGER: Pair =
     ("A number is not a whole number. Use whole numbers only.", "Un número no es entero. Use solo números enteros.");
