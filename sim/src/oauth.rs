@@ -98,7 +98,10 @@ impl SignIns {
             None => return Ok(None),
             Some("normal") => Caller::Normal,
             Some("sandbox") => Caller::Sandbox,
-            Some("nobody") => return Ok(Some(format!("{redirect}?error=access_denied&state={}", encode(&state)))),
+            Some("nobody") => {
+                let (state, iss) = (encode(&state), encode(base));
+                return Ok(Some(format!("{redirect}?error=access_denied&state={state}&iss={iss}")));
+            }
             Some(_) => return Err("account is normal, sandbox or nobody"),
         };
         self.codes.retain(|_, code| code.until_ms > now_ms);
@@ -387,7 +390,7 @@ mod tests {
         let (mut all, id) = registered();
         assert_eq!(all.authorize(&ask(&id, ""), BASE, 0), Ok(None));
         let no = all.authorize(&ask(&id, "&account=nobody"), BASE, 0).expect("an answer").expect("an end");
-        assert!(no.ends_with("?error=access_denied&state=s"), "{no}");
+        assert!(no.contains("?error=access_denied&state=s&iss="), "{no}");
         assert!(all.authorize(&ask("stranger", "&account=normal"), BASE, 0).is_err());
         assert!(all.register(br#"{"redirect_uris":["https://evil.example/"]}"#).is_err());
     }

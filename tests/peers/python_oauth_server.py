@@ -119,10 +119,33 @@ async def get_devices_in_my_team() -> dict[str, Any]:
     return {"devices": [room]}
 
 
+class SecretOfNobody:
+    """The SDK's /revoke wants a client_secret even of a program that has none; an empty one is put behind the form."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or scope["path"] != "/revoke":
+            return await self.app(scope, receive, send)
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message.get("body", b""), message.get("more_body", False)
+        body += b"&client_secret="
+        headers = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
+        headers.append((b"content-length", str(len(body)).encode()))
+
+        async def whole() -> Any:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await self.app({**scope, "headers": headers}, whole, send)
+
+
 def end_with_stdin() -> None:
     sys.stdin.read()
     os._exit(0)
 
 
 threading.Thread(target=end_with_stdin, daemon=True).start()
-uvicorn.run(server.streamable_http_app(), host="127.0.0.1", port=PORT, log_level="warning")
+uvicorn.run(SecretOfNobody(server.streamable_http_app(host="127.0.0.1")), host="127.0.0.1", port=PORT, log_level="warning")
