@@ -53,21 +53,13 @@ impl Talk {
     /// `None` while the person is not done.
     async fn wait(&mut self) -> Result<Option<SignedIn>, ClientError> {
         match self {
-            Self::Assistant(asking) => match Self::assistant(asking, AskerSays::LoginWait).await? {
-                AssistantSays::LoginWaiting => Ok(None),
-                AssistantSays::SignedIn(done) => Ok(Some(done)),
-                AssistantSays::Answer { .. }
-                | AssistantSays::DeviceIds { .. }
-                | AssistantSays::Done
-                | AssistantSays::Hello(_)
-                | AssistantSays::LoginLink(_)
-                | AssistantSays::NotProposed(_)
-                | AssistantSays::Proposed { .. }
-                | AssistantSays::Reading { .. }
-                | AssistantSays::Refused(_)
-                | AssistantSays::SignedOut { .. }
-                | AssistantSays::Status(_) => Err(Asking::surprise()),
-            },
+            Self::Assistant(asking) => {
+                let said = Self::assistant(asking, AskerSays::LoginWait).await?;
+                if let AssistantSays::SignedIn(done) = said {
+                    return Ok(Some(done));
+                }
+                if matches!(said, AssistantSays::LoginWaiting) { Ok(None) } else { Err(Asking::surprise()) }
+            }
             Self::Executor(control) => {
                 let said = control.ask(OperatorSays::LoginWait).await?;
                 if let ExecutorSays::SignedIn(done) = said {
@@ -98,10 +90,10 @@ pub(crate) async fn login(session: &Session, out: &mut Out, sandbox: bool) -> Ex
 async fn login_normal(session: &Session, out: &mut Out, terminal: Option<Terminal>) -> Exit {
     let begun = async {
         let mut asking = Asking::open(&session.places).await?;
-        match Talk::assistant(&mut asking, AskerSays::Login).await? {
-            AssistantSays::LoginLink(link) => Ok((Talk::Assistant(asking), link)),
-            _other => Err(Asking::surprise()),
-        }
+        let AssistantSays::LoginLink(link) = Talk::assistant(&mut asking, AskerSays::Login).await? else {
+            return Err(Asking::surprise());
+        };
+        Ok((Talk::Assistant(asking), link))
     };
     let (talk, link) = match begun.await {
         Ok(begun) => begun,
@@ -150,10 +142,10 @@ async fn login_sandbox(session: &Session, out: &mut Out, terminal: Option<Termin
 
 async fn device_ids(session: &Session) -> Result<Vec<String>, ClientError> {
     let mut asking = Asking::open(&session.places).await?;
-    match Talk::assistant(&mut asking, AskerSays::DeviceIds).await? {
-        AssistantSays::DeviceIds { ids } => Ok(ids),
-        _other => Err(Asking::surprise()),
-    }
+    let AssistantSays::DeviceIds { ids } = Talk::assistant(&mut asking, AskerSays::DeviceIds).await? else {
+        return Err(Asking::surprise());
+    };
+    Ok(ids)
 }
 
 async fn ended_the_normal_one(session: &Session) -> bool {
@@ -412,7 +404,12 @@ mod tests {
                         notes: Vec::new(),
                     }),
                     AskerSays::LoginWait => AssistantSays::LoginWaiting,
-                    _ => AssistantSays::Hello(Hello::ours()),
+                    AskerSays::Ask { .. }
+                    | AskerSays::DeviceIds
+                    | AskerSays::Hello(_)
+                    | AskerSays::Logout
+                    | AskerSays::Propose { .. }
+                    | AskerSays::Status => AssistantSays::Hello(Hello::ours()),
                 };
                 let hello = matches!(say, AssistantSays::Hello(_));
                 link.send(&Reply { id: request.id, say }, WAIT).await.unwrap();

@@ -195,7 +195,7 @@ mod tests {
             assert_eq!(refusal.code, RefusalCode::SignInFailed);
             assert!(refusal.detail.contains("forgotten again"), "{refusal}");
         }
-        assert!(judge(Slot::Sim, &ids(&[]), None).is_err());
+        judge(Slot::Sim, &ids(&[]), None).unwrap_err();
     }
 
     #[test]

@@ -113,7 +113,7 @@ async fn signing_in_renewing_and_signing_out_with_the_python_sdk() {
     other.team().await.unwrap();
     assert_eq!(sign_in.sign_out().await.unwrap(), SignedOut::Revoked);
     assert!(!path.exists());
-    assert!(reader.team().await.is_err());
+    reader.team().await.unwrap_err();
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn the_python_sdk_ends_a_sign_in_whose_refresh_token_is_used_twice() {
     // Somebody puts an old copy back: its refresh token was used.
     host::files::write_private(&path, &old).unwrap();
     let copy = peer.load(&path);
-    assert!(copy.pass(30).await.is_err());
+    copy.pass(30).await.unwrap_err();
     assert!(copy.facts().is_dead());
     assert_eq!(stored(&path)["dead"], "refused");
 }

@@ -391,7 +391,7 @@ mod tests {
         assert_eq!(all.authorize(&ask(&id, ""), BASE, 0), Ok(None));
         let no = all.authorize(&ask(&id, "&account=nobody"), BASE, 0).expect("an answer").expect("an end");
         assert!(no.contains("?error=access_denied&state=s&iss="), "{no}");
-        assert!(all.authorize(&ask("stranger", "&account=normal"), BASE, 0).is_err());
-        assert!(all.register(br#"{"redirect_uris":["https://evil.example/"]}"#).is_err());
+        all.authorize(&ask("stranger", "&account=normal"), BASE, 0).expect_err("refused");
+        all.register(br#"{"redirect_uris":["https://evil.example/"]}"#).expect_err("refused");
     }
 }

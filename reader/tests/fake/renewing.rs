@@ -21,7 +21,7 @@ async fn a_sign_in_that_has_run_out_is_renewed_before_the_call_and_saved() {
     let server = Signing::start(usual).await;
     let reader = client(&server.signed_in().await);
     server.hand.advance(3_580);
-    assert!(team_call(&reader).await.is_ok());
+    team_call(&reader).await.unwrap();
     assert_eq!(renewals(&server), 1);
     assert!(server.asked("/mcp").iter().all(|r| r.header("authorization") != Some("Bearer access-1-never-show")));
     let file = stored(&server.path());
@@ -32,7 +32,7 @@ async fn a_sign_in_that_has_run_out_is_renewed_before_the_call_and_saved() {
     // A new process takes it from there, with the saved token endpoint and nothing asked of the MCP host.
     server.hand.advance(3_600);
     let before = server.asked("/.well-known/oauth-authorization-server").len();
-    assert!(team_call(&client(&server.load())).await.is_ok());
+    team_call(&client(&server.load())).await.unwrap();
     assert_eq!(renewals(&server), 2);
     assert_eq!(server.asked("/.well-known/oauth-authorization-server").len(), before);
 }
@@ -50,7 +50,7 @@ async fn a_token_that_the_server_does_not_take_is_renewed_once_and_the_read_repe
     })
     .await;
     let reader = client(&server.signed_in().await);
-    assert!(team_call(&reader).await.is_ok());
+    team_call(&reader).await.unwrap();
     ended.store(1, Ordering::SeqCst);
     assert_eq!(team_call(&reader).await.unwrap().value(), &hall());
     assert_eq!(renewals(&server), 1);
@@ -106,10 +106,11 @@ async fn a_refused_renewal_ends_the_sign_in_on_disk_and_nothing_is_sent_any_more
         assert_eq!(sign_in.facts().trouble, Some(Trouble::Over(Which::Normal)));
         assert!(sign_in.facts().is_dead());
         let sent = server.fake.requests().len();
-        assert!(team_call(&reader).await.is_err());
+        team_call(&reader).await.unwrap_err();
         assert_eq!(sign_in.pass(60).await.unwrap_err(), NoPass::Dead);
         let again = server.load();
-        assert!(again.facts().is_dead() && team_call(&client(&again)).await.is_err());
+        assert!(again.facts().is_dead());
+        team_call(&client(&again)).await.unwrap_err();
         assert_eq!(server.fake.requests().len(), sent, "a dead sign-in asks nobody");
         // A new sign-in through another process is found without a restart.
         server.signed_in().await;
@@ -143,7 +144,7 @@ async fn a_broken_token_endpoint_ends_nothing() {
     }
     assert_eq!(renewals(&server), 3, "each call asks once");
     broken.store(0, Ordering::SeqCst);
-    assert!(team_call(&reader).await.is_ok());
+    team_call(&reader).await.unwrap();
 }
 
 #[tokio::test]
@@ -155,7 +156,7 @@ async fn a_sign_in_that_ends_before_its_time_is_explained() {
     })
     .await;
     let sign_in = server.signed_in().await;
-    assert!(team_call(&client(&sign_in)).await.is_err());
+    team_call(&client(&sign_in)).await.unwrap_err();
     let trouble = sign_in.facts().trouble.unwrap();
     assert_eq!(trouble, Trouble::EndedEarly(Which::Normal));
     assert!(
@@ -173,7 +174,7 @@ async fn many_at_once_and_two_processes_renew_once() {
     server.hand.advance(3_600);
     let all = tokio::join!(team_call(&a), team_call(&b), team_call(&a), team_call(&b), team_call(&a));
     for answer in [all.0, all.1, all.2, all.3, all.4] {
-        assert!(answer.is_ok(), "{answer:?}");
+        answer.unwrap();
     }
     assert_eq!(renewals(&server), 1);
     assert_eq!((first.generation() > 0, second.generation() > 0), (true, true));
@@ -199,7 +200,7 @@ async fn a_caller_that_goes_away_loses_no_tokens() {
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
     assert_eq!(stored(&server.path())["refresh_token"], "refresh-2-never-show");
-    assert!(sign_in.pass(60).await.is_ok());
+    sign_in.pass(60).await.unwrap();
     assert_eq!(renewals(&server), 1);
 }
 

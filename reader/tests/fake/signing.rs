@@ -20,7 +20,7 @@ async fn a_sign_in_is_made_kept_private_and_used_without_a_restart() {
     let sign_in = server.load();
     let reader = client(&sign_in);
     assert_eq!(sign_in.facts().trouble, Some(Trouble::Missing(Which::Normal)));
-    assert!(team_call(&reader).await.is_err());
+    team_call(&reader).await.unwrap_err();
     assert_eq!(server.asked("/mcp").len(), 0, "nothing is sent without a sign-in");
 
     let mut attempt = sign_in.begin(0).await.unwrap();
@@ -42,7 +42,7 @@ async fn a_sign_in_is_made_kept_private_and_used_without_a_restart() {
     assert_eq!(server.path().metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let file = stored(&server.path());
     assert_eq!((&file["slot"], &file["expires_at"]), (&json!("normal"), &json!(crate::oauth::NOW + 3_600)));
-    assert!(team_call(&reader).await.is_ok());
+    team_call(&reader).await.unwrap();
     let facts = sign_in.facts();
     assert_eq!((facts.usable, facts.renewed, facts.scope.as_deref()), (true, true, Some("devices offline_access")));
     let about = &server.asked("/register")[0].body;
@@ -51,7 +51,7 @@ async fn a_sign_in_is_made_kept_private_and_used_without_a_restart() {
         assert!(!printed.contains("never-show") && !printed.contains(&parameter(&link, "state")), "{printed}");
     }
     // Another process finds it.
-    assert!(team_call(&client(&server.load())).await.is_ok());
+    team_call(&client(&server.load())).await.unwrap();
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn only_the_callback_with_its_state_and_a_code_ends_the_wait() {
     assert!(ask(&place, &long).await.starts_with("HTTP/1.1 400 "));
     assert!(sign_in.signed(&mut attempt, Duration::from_millis(50)).await.is_none(), "still waiting");
     browse(&attempt, "code=the-code").await;
-    assert!(ended(&sign_in, &mut attempt).await.is_ok());
+    ended(&sign_in, &mut attempt).await.unwrap();
 }
 
 #[tokio::test]
@@ -123,7 +123,7 @@ async fn the_issuer_of_the_callback_is_checked_when_it_is_there_or_promised() {
         browse(&attempt, &query.replace("BASE", &issuer)).await;
         let end = ended(&sign_in, &mut attempt).await;
         if good {
-            assert!(end.is_ok(), "{promised} {query}");
+            end.unwrap();
         } else {
             assert_eq!(end.unwrap_err(), OauthError::OtherIssuer, "{promised} {query}");
             assert!(server.asked("/token").is_empty());
@@ -148,7 +148,7 @@ async fn a_pasted_address_counts_only_with_this_sign_ins_place_and_state() {
         assert_eq!(attempt.paste(&bad), Err(OauthError::NotThisCallback), "{bad}");
     }
     attempt.paste(&format!("  http://{place}/callback?code=the-code&state={state}\n")).unwrap();
-    assert!(ended(&sign_in, &mut attempt).await.is_ok());
+    ended(&sign_in, &mut attempt).await.unwrap();
 }
 
 type Case = (&'static str, fn(&Request) -> Vec<u8>);
@@ -293,6 +293,6 @@ async fn a_sign_in_is_used_by_its_own_slot_at_its_own_server_only() {
     let there = Endpoint::parse(&other.fake.url, Slot::Sim).unwrap();
     let sign_in = SignIn::load(&server.path(), Which::Normal, there, clock()).unwrap();
     assert_eq!(sign_in.facts().trouble, Some(Trouble::Foreign(Which::Normal)));
-    assert!(team_call(&client(&sign_in)).await.is_err());
+    team_call(&client(&sign_in)).await.unwrap_err();
     assert!(other.fake.requests().is_empty(), "the token stays here");
 }
