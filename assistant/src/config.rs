@@ -6,12 +6,14 @@ use policy::call::Slot;
 use reqwest::Url;
 use std::ffi::OsString;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The model that is asked when the setting is absent (`seed 000`, facts 5.1).
 const DEFAULT_MODEL: &str = "claude-haiku-5-5";
 /// The real API.
 const DEFAULT_MODEL_URL: &str = "https://api.anthropic.com";
+/// Where the browser comes back to.
+const CALLBACK_PORT: u16 = 8765;
 /// Longest model name that is sent.
 const MAX_MODEL_NAME: usize = 100;
 /// Longest API key that is sent.
@@ -30,8 +32,10 @@ pub(crate) struct Config {
     pub(crate) mcp_url: String,
     /// Which rules that address follows.
     pub(crate) slot: Slot,
-    /// The normal sign-in's bearer, 0600.
-    pub(crate) token_file: Option<PathBuf>,
+    /// The normal sign-in, 0600.
+    pub(crate) token_file: PathBuf,
+    /// Where the browser comes back to, on 127.0.0.1; 0 takes any free port.
+    pub(crate) callback_port: u16,
     /// Whose process must listen on `propose.sock`.
     pub(crate) executor_uid: u32,
     /// The model, when there is a key for it.
@@ -99,14 +103,16 @@ impl Config {
                 ConfigError::new("FLEETWATCH_SLOT", "is neither sandbox nor sim; leave it out for sandbox")
             })?,
         };
+        let state_dir = needed_path(lookup, "FLEETWATCH_ASSISTANT_STATE_DIR")?;
         Ok(Self {
             run_dir: needed_path(lookup, "FLEETWATCH_RUN_DIR")?,
-            state_dir: needed_path(lookup, "FLEETWATCH_ASSISTANT_STATE_DIR")?,
             policy_dir: needed_path(lookup, "FLEETWATCH_POLICY_DIR")?,
             mcp_url: text(lookup, "FLEETWATCH_EPIPHAN_MCP_URL")?
                 .ok_or_else(|| missing("FLEETWATCH_EPIPHAN_MCP_URL", "the address of the fleet's MCP server"))?,
             slot,
-            token_file: path(lookup, "FLEETWATCH_TOKEN_FILE")?,
+            token_file: token_file(lookup, &state_dir)?,
+            callback_port: callback_port(lookup)?,
+            state_dir,
             executor_uid: executor_uid(lookup)?,
             model: model(lookup)?,
             stop_with_stdin,
@@ -146,6 +152,27 @@ fn path(lookup: Lookup<'_>, name: &str) -> Result<Option<PathBuf>, ConfigError> 
 
 fn needed_path(lookup: Lookup<'_>, name: &str) -> Result<PathBuf, ConfigError> {
     path(lookup, name)?.ok_or_else(|| missing(name, "a folder's full path"))
+}
+
+// One file for both slots would be one sign-in that reads and writes for everybody.
+fn token_file(lookup: Lookup<'_>, state_dir: &Path) -> Result<PathBuf, ConfigError> {
+    const NAME: &str = "FLEETWATCH_TOKEN_FILE";
+    let ours = path(lookup, NAME)?.unwrap_or_else(|| state_dir.join("token"));
+    let theirs = path(lookup, "FLEETWATCH_SANDBOX_TOKEN_FILE")?;
+    if theirs.is_some_and(|theirs| files::same_file(&ours, &theirs)) {
+        return Err(ConfigError::new(
+            NAME,
+            "and FLEETWATCH_SANDBOX_TOKEN_FILE are the same file; give each slot its own",
+        ));
+    }
+    Ok(ours)
+}
+
+fn callback_port(lookup: Lookup<'_>) -> Result<u16, ConfigError> {
+    const NAME: &str = "FLEETWATCH_OAUTH_CALLBACK_PORT";
+    text(lookup, NAME)?.map_or(Ok(CALLBACK_PORT), |port| {
+        port.parse().map_err(|_| ConfigError::new(NAME, "is no port; give a number up to 65535, or 0 for any free one"))
+    })
 }
 
 fn executor_uid(lookup: Lookup<'_>) -> Result<u32, ConfigError> {
@@ -227,9 +254,10 @@ mod tests {
         let config = read(&base()).unwrap();
         assert_eq!(config.slot, Slot::Sandbox);
         assert_eq!(config.executor_uid, socket::my_uid());
-        assert!(config.model.is_none() && config.token_file.is_none() && !config.stop_with_stdin);
+        assert!(config.model.is_none() && !config.stop_with_stdin);
         assert!(config.ask_socket().ends_with("ask/ask.sock"));
         assert!(config.propose_socket().ends_with("propose/propose.sock"));
+        assert_eq!((config.token_file, config.callback_port), (PathBuf::from("/var/lib/a/token"), 8765));
     }
 
     #[test]
@@ -248,6 +276,7 @@ mod tests {
         for (name, value) in [
             ("FLEETWATCH_RUN_DIR", "run"),
             ("FLEETWATCH_SLOT", "SANDBOX"),
+            ("FLEETWATCH_OAUTH_CALLBACK_PORT", "http"),
             ("FLEETWATCH_EXECUTOR_USER", "nobody-of-that-name"),
             ("FLEETWATCH_AI_MODEL", "a b"),
             ("FLEETWATCH_ANTHROPIC_URL", "http://api.anthropic.com"),
@@ -263,6 +292,15 @@ mod tests {
             assert_eq!(error.name, name, "{error}");
             assert!(!error.to_string().contains("hunter2"), "{error}");
         }
+    }
+
+    #[test]
+    fn one_file_for_both_slots_is_refused() {
+        let mut settings = base();
+        settings.insert("FLEETWATCH_SANDBOX_TOKEN_FILE", "/var/lib/a/token".to_owned());
+        let error = read(&settings).unwrap_err();
+        assert_eq!(error.name, "FLEETWATCH_TOKEN_FILE");
+        assert!(error.what.contains("same file"), "{error}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod ids_seen;
 mod keyword;
 mod language;
 mod listen;
+mod login;
 mod model;
 mod named;
 mod poll;

@@ -321,6 +321,7 @@ fn desk(folder: &Path, model: Option<Model>) -> Desk {
         policy,
         clock,
         wall: LATE,
+        callback_port: 0,
     }
 }
 

@@ -114,7 +114,13 @@ pub(crate) async fn turn(session: &Session, out: &mut Out, say: AskerSays, live:
             }
             AssistantSays::Done => return Ok(report),
             AssistantSays::Refused(refusal) => return Err(ClientError::Refused(refusal)),
-            AssistantSays::Hello(_) | AssistantSays::Status(_) => return Err(Asking::surprise()),
+            AssistantSays::DeviceIds { .. }
+            | AssistantSays::Hello(_)
+            | AssistantSays::LoginLink(_)
+            | AssistantSays::LoginWaiting
+            | AssistantSays::SignedIn(_)
+            | AssistantSays::SignedOut { .. }
+            | AssistantSays::Status(_) => return Err(Asking::surprise()),
         }
     }
 }

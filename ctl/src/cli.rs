@@ -101,6 +101,18 @@ pub(crate) enum Verb {
     },
     /// A code that opens one session of the approval page, once; asks for the PIN on the terminal
     PageCode,
+    /// Sign the assistant in to the fleet, or with --sandbox the executor to the team that may be changed
+    Login {
+        /// The sign-in that writes; asks for the PIN on the terminal
+        #[arg(long)]
+        sandbox: bool,
+    },
+    /// Forget a sign-in, here and at the server
+    Logout {
+        /// The sign-in that writes; asks for the PIN on the terminal
+        #[arg(long)]
+        sandbox: bool,
+    },
     /// Save the executor's database to a new file; no key is in it
     Backup {
         /// The file to make

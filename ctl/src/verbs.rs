@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use crate::out::{Out, complain};
 use crate::render::pick;
 use crate::session::Session;
-use crate::{approvals, ask, audit, demo, keep, page_code, pin, standstill, status};
+use crate::{approvals, ask, audit, demo, keep, login, page_code, pin, standstill, status};
 use serde_json::json;
 
 /// Runs one command.
@@ -29,6 +29,8 @@ pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
         Verb::Audit { verb } => audited(verb, &session, out).await,
         Verb::Pin { verb: PinVerb::Set } => pin::set(&session, out).await,
         Verb::PageCode => page_code::page_code(&session, out).await,
+        Verb::Login { sandbox } => login::login(&session, out, sandbox).await,
+        Verb::Logout { sandbox } => login::logout(&session, out, sandbox).await,
         Verb::Backup { file } => keep::backup(&session, out, &file).await,
         Verb::Restore { file } => keep::restore(&session, out, &file).await,
         Verb::Demo(args) => demo::run(&args, session.language, out).await,

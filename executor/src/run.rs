@@ -2,7 +2,7 @@
 //!
 //! | step | what happens | on disk afterwards | a crash right here becomes |
 //! |---|---|---|---|
-//! | 1 look | ticket, then fresh reads beside opening the write's own session | `pending` | `expired_*` at the next start |
+//! | 1 look | ticket, a bearer that lasts, then fresh reads beside opening the write's own session | `pending` | `expired_*` at the next start |
 //! | 2 compare | the card now is the card that the person saw | `pending` | `expired_*` |
 //! | 3 decide | the person's yes | `approved` | `expired` |
 //! | 4 consume | the approval is spent: line, row, audit | `consumed` and a spent line | `unknown` |
@@ -41,6 +41,7 @@ use crate::decide::Decision;
 use crate::desk::{Viewer, YesTo};
 use crate::recheck::{LastLook, ReadyWrite, recheck};
 use crate::store::{ConsumedApproval, Ending, Outcome, Spent, StoreError};
+use hyper::header::HeaderValue;
 use policy::call::CheckedCall;
 use policy::ids::MasterId;
 use policy::limits;
@@ -121,19 +122,21 @@ struct Prepared {
     looked: Looked,
     call: CheckedCall,
     session: OpenSession,
+    /// What the sign-in was when the session was opened.
+    generation: u64,
 }
 
-/// Steps 1 and 2.
+/// Steps 1 and 2. A sign-in that runs out is renewed here; nothing behind this line renews for the write.
 async fn before_the_decision(app: &App, click: &Click) -> Result<Prepared, Refusal> {
     let yes = &click.yes;
-    let (looked, session) = tokio::join!(card::look(app, yes.number), open(app));
+    let (bearer, generation) = app.fresh_bearer().await?;
+    let (looked, session) = tokio::join!(card::look(app, yes.number), open(app, &bearer));
     let looked = looked?;
     let call = card::check_yes(yes, &looked)?;
-    Ok(Prepared { looked, call, session: session? })
+    Ok(Prepared { looked, call, session: session?, generation })
 }
 
-async fn open(app: &App) -> Result<OpenSession, Refusal> {
-    let bearer = app.bearer.as_ref().ok_or_else(|| Refusal::bare(RefusalCode::NoSignIn))?;
+async fn open(app: &App, bearer: &HeaderValue) -> Result<OpenSession, Refusal> {
     OpenSession::open(&app.destination, bearer).await.map_err(|error| {
         tracing::warn!(%error, "session for the write");
         Refusal::new(RefusalCode::ConnectionLost, "no session for the write could be opened")
@@ -173,7 +176,7 @@ async fn look_again(
     prepared: Prepared,
     began: i64,
 ) -> Result<ReadyWrite, Refusal> {
-    let Prepared { looked, call, session } = prepared;
+    let Prepared { looked, call, session, generation } = prepared;
     let mut observed = looked.observed?;
     // Slices are counted at start; the row may have been made by a process that read another policy.
     let same = app.slices.get(&call.tool()) == Some(&approval.proposal().record().policy_version);
@@ -184,6 +187,13 @@ async fn look_again(
     let bytes =
         session.prepare(call.tool(), call.arguments()).map_err(|_| Refusal::bare(RefusalCode::ConnectionLost))?;
     last_read(app, &call, &mut observed).await?;
+    // A read renewed the sign-in, or somebody signed in anew: the write's session belongs to the older one.
+    if app.reads.sign_in().generation() != generation {
+        return Err(Refusal::new(
+            RefusalCode::ConnectionLost,
+            "the sign-in was renewed while this change was prepared",
+        ));
+    }
     // What is judged is as old as the first of its reads.
     observed.read_boot_ms = began;
     recheck(app, approval, LastLook { call: &call, observed: &observed }, bytes)

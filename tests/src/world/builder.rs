@@ -94,6 +94,19 @@ impl Builder {
         self.sim_option("--sandbox-rooms", &count.to_string())
     }
 
+    /// People can sign in to the fleet, with access tokens that are good for so many seconds; nobody has yet.
+    #[must_use]
+    pub fn oauth(mut self, seconds: u32) -> Self {
+        self.sim.push("--oauth".into());
+        let world = self.sim_option("--oauth-seconds", &seconds.to_string());
+        // An empty setting is an absent one: each daemon's file is then in its own state folder.
+        world
+            .executor_setting("FLEETWATCH_SANDBOX_TOKEN_FILE", "")
+            .executor_setting("FLEETWATCH_OAUTH_CALLBACK_PORT", "0")
+            .assistant_setting("FLEETWATCH_TOKEN_FILE", "")
+            .assistant_setting("FLEETWATCH_OAUTH_CALLBACK_PORT", "0")
+    }
+
     /// What goes wrong at every write; [`super::Sim::set`] can change it later.
     #[must_use]
     pub fn fault(self, kind: &str) -> Self {
