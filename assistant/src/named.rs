@@ -5,6 +5,7 @@
 //! its id.
 
 use crate::language::{fold, words};
+use crate::later::Other;
 use policy::ids::{MasterId, split_channel_device};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -46,6 +47,8 @@ pub(crate) struct Rooms {
     /// Whether the whole team was read: before that, the best name of a few is no answer to which room is meant.
     whole: bool,
     units: BTreeMap<String, Vec<Vec<String>>>,
+    // As they were read; untrusted.
+    names: BTreeMap<String, String>,
 }
 
 impl Rooms {
@@ -60,16 +63,26 @@ impl Rooms {
     /// Whether the operator's words name every unit that these arguments are for. Several rooms may be named, and rooms
     /// whose names fit equally well are all named.
     pub(crate) fn named(&self, operator: &str, arguments: &Value) -> bool {
-        let own = own_words(operator);
-        let said = self.said(&own);
-        let best = self.units.keys().map(|id| self.share(id, &said)).max().unwrap_or_default();
-        let fits =
-            |unit: &str| holds_id(&own, unit) || (self.whole && best >= LEAST && self.share(unit, &said) == best);
+        let fits = self.fitting(operator);
         let device = texts(arguments.get("device_id"));
         texts(arguments.get("device_ids")).chain(device).all(|target| {
             let channel = split_channel_device(target);
             fits(channel.as_ref().map_or(target, |(unit, _)| unit.as_str()))
         })
+    }
+
+    /// Every unit that the operator's words name.
+    pub(crate) fn all_named(&self, operator: &str) -> Vec<Other<'_>> {
+        let fits = self.fitting(operator);
+        let named = self.units.keys().filter(|id| fits(id));
+        named.map(|id| Other { id, name: self.names.get(id).map_or("", String::as_str) }).collect()
+    }
+
+    fn fitting(&self, operator: &str) -> impl Fn(&str) -> bool {
+        let own = own_words(operator);
+        let said = self.said(&own);
+        let best = self.units.keys().map(|id| self.share(id, &said)).max().unwrap_or_default();
+        move |unit| holds_id(&own, unit) || (self.whole && best >= LEAST && self.share(unit, &said) == best)
     }
 
     fn walk(&mut self, value: &Value, depth: usize) {
@@ -82,6 +95,7 @@ impl Rooms {
                 let text = |fields: &[&str]| fields.iter().find_map(|field| members.get(*field)?.as_str());
                 if let Some(id) = text(&ID_FIELDS).and_then(MasterId::new) {
                     let name: String = text(&NAME_FIELDS).unwrap_or_default().chars().take(MAX_NAME).collect();
+                    self.names.entry(id.as_str().to_owned()).or_insert_with(|| name.clone());
                     let name = split(&name);
                     let names = self.units.entry(id.as_str().to_owned()).or_default();
                     if !names.contains(&name) {
