@@ -23,6 +23,8 @@ pub(crate) fn safe(text: &str) -> String {
 pub(crate) struct Pieces {
     raw: String,
     told: String,
+    // The end that was looked at last.
+    tried: usize,
 }
 
 impl Pieces {
@@ -32,7 +34,9 @@ impl Pieces {
         if !words.contains(char::is_whitespace) || self.raw.chars().nth(MAX_ANSWER).is_some() {
             return None;
         }
-        let ready = safe(self.raw.get(..boundary(&self.raw)?)?.trim());
+        let end = boundary(&self.raw).filter(|end| *end > self.tried)?;
+        self.tried = end;
+        let ready = safe(self.raw.get(..end)?.trim());
         let all = safe(self.raw.trim());
         if !all.starts_with(&ready) {
             return None;

@@ -165,3 +165,33 @@ fn a_typed_change_needs_no_model_of_either_kind() {
     turn.end();
     assert_eq!(world.sim.model_requests(), Vec::<Value>::new());
 }
+
+#[test]
+fn of_two_rooms_one_gets_a_card_and_the_words_for_the_next_lead_to_it() {
+    for chat in [false, true] {
+        let world = if chat { World::builder().chat_model().start() } else { World::builder().start() };
+        for (room, name) in [("Hall A", "Building B 101"), ("Chapel", "Building B 102")] {
+            let id = world.room(room);
+            world.sim_set(&json!({ "device": id, "name": name }));
+        }
+        let said = world.ask("Restart Building B 101 and Building B 102");
+        assert_eq!(proposed(&said).len(), 1, "{said:?}");
+        let (text, _) = answered(&said);
+        let (_, rest) = some(text.split_once("For the next one, ask: "), "the next words");
+        let next = some(rest.split_once(')'), "their end").0.to_owned();
+        assert!(next.starts_with("Restart Building B 10"), "{text}");
+        let said = world.ask(&next);
+        assert_eq!(proposed(&said).len(), 1, "{next}: {said:?}");
+        assert!(!answered(&said).0.contains("One change is proposed at a time"), "{said:?}");
+        let mut targets: Vec<_> = world.control().list().into_iter().flat_map(|row| row.targets).collect();
+        targets.sort();
+        let mut both = [world.room("Building B 101"), world.room("Building B 102")];
+        both.sort();
+        assert_eq!(targets, both);
+        // Nothing is proposed for a later time, whatever the model would do.
+        let said = world.ask("Graba en Building B 101 a las diez");
+        assert_eq!(proposed(&said), [], "{said:?}");
+        assert!(answered(&said).0.contains("nunca para más tarde"), "{said:?}");
+        assert_eq!(world.writes(), []);
+    }
+}
