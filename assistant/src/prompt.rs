@@ -140,6 +140,54 @@ mod tests {
         assert_eq!(value["earlier_proposals"][0]["state"], "error");
     }
 
+    // Every text that one request holds.
+    fn strings(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Array(items) => items.iter().for_each(|item| strings(item, found)),
+            Value::Object(members) => members.values().for_each(|value| strings(value, found)),
+            Value::String(text) => found.push(text.clone()),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    #[test]
+    fn nothing_of_the_hostile_corpus_stands_outside_its_block_in_either_api() {
+        use crate::model::talk::{Request, ToolResult};
+        use crate::model::{anthropic, openai};
+        let number = ProposalNumber::new(3).unwrap();
+        let (mut seen, mut rows) = (0, 0);
+        for row in include_str!("../../tests/data/injection.dev.jsonl").lines() {
+            rows += 4;
+            let hostile = serde_json::from_str::<Value>(row).unwrap()["text"].as_str().unwrap().to_owned();
+            // Whatever the text is, this stands beside it in the same string.
+            let marked = format!("zebra-crossing {hostile}");
+            let refusal = protocol::refusal::Refusal::new(RefusalCode::ReadFailed, &marked);
+            let state = ProposalState::Error;
+            let news = [(News { number, state, refusal: Some(refusal), detail: marked.clone() }, None)];
+            let reading =
+                json!({"devices": [{"Id": "19012341234", "Name": marked, "Warnings": [{"message": marked}]}]});
+            let text = crate::fleet::quoted(crate::tools::DEVICES, reading);
+            let result = ToolResult { id: "t".to_owned(), text, failed: false };
+            let steps = [first_step("which rooms are offline?", &notes(&news)), Step::Results(vec![result])];
+            let request = Request { system: SYSTEM, offers: &[], steps: &steps };
+            for body in [anthropic::body("m", request).unwrap(), openai::body("m", request).unwrap()] {
+                let mut found = Vec::new();
+                strings(&serde_json::from_slice(&body).unwrap(), &mut found);
+                let blocks: Vec<_> = found.iter().filter(|text| text.contains("zebra-crossing")).collect();
+                // One of each kind; a text too deep to be looked through is withheld.
+                seen += blocks.len();
+                for text in blocks {
+                    let (before, rest) = text.split_once("<fleet_data>").unwrap();
+                    let (inside, after) = rest.split_once("</fleet_data>").unwrap();
+                    assert!(!(before.to_owned() + after).contains("zebra") && !after.contains("fleet_data"), "{text}");
+                    assert!(!inside.contains(['<', '>', '&']), "{text}");
+                    serde_json::from_str::<Value>(inside).unwrap();
+                }
+            }
+        }
+        assert!(rows > 1_000 && seen * 20 > rows * 19, "{seen} of {rows}");
+    }
+
     #[test]
     fn the_notes_say_why_proposing_is_off_only_to_somebody_who_asked() {
         let mut notes = notes(&[]);

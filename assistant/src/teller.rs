@@ -42,6 +42,11 @@ impl<'a> Teller<'a> {
         self.sender.send(&Reply { id: self.id, say }, SEND).await
     }
 
+    /// Whether pieces were told that no other word has closed.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open
+    }
+
     /// Before the model writes anew: pieces that nothing parts from the next ones are made void.
     ///
     /// # Errors

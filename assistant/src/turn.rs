@@ -8,6 +8,7 @@ use crate::ids_seen::IdsSeen;
 use crate::keyword;
 use crate::language;
 use crate::later;
+use crate::model::reply::Reply;
 use crate::model::talk::{Answer, Request, Step, Stop, ToolResult, ToolUse, Usage};
 use crate::model::{Model, ModelError};
 use crate::named::Rooms;
@@ -37,6 +38,8 @@ const MAX_TOKENS: u64 = 120_000;
 const BYTES_PER_TOKEN: u64 = 4;
 /// Most tools that one answer may ask for.
 const MAX_USES: usize = 16;
+/// Wait before a call that broke off without a word is made anew.
+const BREATH: Duration = Duration::from_secs(1);
 /// Longest wait for the one read of a keyword answer.
 const KEYWORD_READ: Duration = Duration::from_secs(20);
 
@@ -261,17 +264,31 @@ impl<'a, 'b> Turn<'a, 'b> {
         Ok(said)
     }
 
-    // One answer; its words go to the asker as they come.
+    // One answer. An API that breaks off before a word of it was told is asked once more.
     async fn hear(&mut self, model: &Model, request: Request<'_>) -> Result<Answer, TurnError> {
         self.teller.part().await?;
-        let mut reply = model.ask(request).await?;
+        let mut breath = Some(BREATH);
+        loop {
+            let mut reply = model.ask(request).await?;
+            match (self.tell_pieces(&mut reply).await, breath.take()) {
+                (Ok(()), _) => return Ok(reply.finish()?),
+                (Err(TurnError::Model(error)), Some(breath)) if error.is_passing() && !self.teller.is_open() => {
+                    tracing::info!(error = error.class(), "the model's API broke off an answer");
+                    tokio::time::sleep(breath).await;
+                }
+                (Err(error), _) => return Err(error),
+            }
+        }
+    }
+
+    async fn tell_pieces(&mut self, reply: &mut Reply) -> Result<(), TurnError> {
         let mut pieces = Pieces::default();
         while let Some(words) = reply.text().await? {
             if let Some(text) = pieces.push(&words) {
                 self.teller.tell(AssistantSays::Piece { text }).await?;
             }
         }
-        Ok(reply.finish()?)
+        Ok(())
     }
 
     async fn use_tools(&mut self, uses: &[ToolUse]) -> Result<Vec<ToolResult>, LinkError> {

@@ -413,6 +413,25 @@ async fn pieces_of_an_answer_that_breaks_off_are_made_void_before_keywords_answe
 }
 
 #[tokio::test]
+async fn an_api_that_breaks_off_without_a_word_is_asked_once_more() {
+    let Scripted::Ok(message) = says("unused") else { panic!() };
+    let start = crate::testing::stream(&message).split("event: content_block_start").next().unwrap().to_owned();
+    let broken = |kind: &str| {
+        let error = json!({"type": "error", "error": {"type": kind, "message": "x"}});
+        Scripted::Stream(format!("{start}event: error\ndata: {error}\n\n"))
+    };
+    let overloaded = broken("overloaded_error");
+    let world = World::new(vec![overloaded.clone(), says("ok")]).await;
+    assert_eq!(answer(&world.ask("hello").await).0, "ok");
+    let world = World::new(vec![overloaded]).await;
+    assert_eq!(answer(&world.ask("hello").await).1, AnsweredBy::Keywords { why: "the model is busy".to_owned() });
+    assert_eq!(world.requests().len(), 2);
+    let world = World::new(vec![broken("invalid_request_error"), says("ok")]).await;
+    assert!(matches!(answer(&world.ask("hello").await).1, AnsweredBy::Keywords { .. }));
+    assert_eq!(world.requests().len(), 1);
+}
+
+#[tokio::test]
 async fn words_before_a_tool_are_no_part_of_the_answer() {
     let Scripted::Ok(mut message) = uses(&[("get_secrets", json!({}))]) else { panic!() };
     message["content"].as_array_mut().unwrap().insert(1, json!({"type": "text", "text": "Let me look. Wait "}));

@@ -48,6 +48,21 @@ impl ModelError {
         }
     }
 
+    /// Whether the same request may well be answered a moment later.
+    pub(crate) fn is_passing(self) -> bool {
+        match self {
+            Self::Busy | Self::Server(_) => true,
+            Self::Declined
+            | Self::HungUp
+            | Self::KeyRefused
+            | Self::NotUnderstood
+            | Self::Status(_)
+            | Self::Timeout
+            | Self::TooLarge
+            | Self::Unreachable => false,
+        }
+    }
+
     /// A stable word for logs.
     pub(crate) fn class(self) -> &'static str {
         match self {
