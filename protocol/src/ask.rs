@@ -112,6 +112,14 @@ pub enum AssistantSays {
     LoginWaiting,
     /// A draft was not admitted.
     NotProposed(Refusal),
+    /// Words of the answer while it is written, made safe to show except for line breaks. Pieces that no other word
+    /// parts belong together; the answer itself comes whole at the end and alone counts.
+    Piece {
+        /// Whole sentences or lines; a space or line break between two pieces begins the later one.
+        text: String,
+    },
+    /// The pieces so far are no answer, nor a part of one.
+    PiecesVoid,
     /// A proposal waits for a person.
     Proposed {
         /// Its number; its facts come from the executor.

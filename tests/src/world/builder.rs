@@ -41,6 +41,7 @@ pub struct Builder {
     sandbox_text: String,
     assistant: bool,
     model: bool,
+    chat: bool,
     pin: bool,
     proxy: bool,
     executor: String,
@@ -62,6 +63,7 @@ impl Default for Builder {
             sandbox_text: "sandbox-token-of-this-test".to_owned(),
             assistant: true,
             model: true,
+            chat: false,
             pin: true,
             proxy: false,
             executor: "fleetwatch-executor".to_owned(),
@@ -201,6 +203,13 @@ impl Builder {
     #[must_use]
     pub fn without_assistant(mut self) -> Self {
         self.assistant = false;
+        self
+    }
+
+    /// The scripted model speaks the chat-completions API, and wants no key.
+    #[must_use]
+    pub fn chat_model(mut self) -> Self {
+        self.chat = true;
         self
     }
 
@@ -350,7 +359,13 @@ impl Builder {
             ("FLEETWATCH_ASSISTANT_STATE_DIR".to_owned(), folder.join("assistant").into()),
             ("FLEETWATCH_TOKEN_FILE".to_owned(), (&sim.normal).into()),
         ]);
-        if self.model {
+        if self.chat {
+            settings.extend([
+                ("FLEETWATCH_MODEL_KIND".to_owned(), "openai".into()),
+                ("FLEETWATCH_OPENAI_URL".to_owned(), model.into()),
+                ("FLEETWATCH_AI_MODEL".to_owned(), "a-model-in-the-building".into()),
+            ]);
+        } else if self.model {
             settings.insert("FLEETWATCH_ANTHROPIC_URL".to_owned(), model.into());
             settings.insert("FLEETWATCH_ANTHROPIC_API_KEY_FILE".to_owned(), folder.join("secrets/model-key").into());
         }
