@@ -4,6 +4,7 @@ use crate::config::{Config, ConfigError};
 use crate::fleet::{Fleet, Source};
 use crate::model::{self, Model};
 use crate::poll::Poll;
+use crate::prompt;
 use crate::propose::Executor;
 use crate::tools::Tools;
 use crate::watch::Watch;
@@ -15,12 +16,13 @@ use host::socket::{self, SocketError};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use policy::behaviour::Behaviour;
+use policy::rooms::Rooms;
 use policy::tool_policy::ToolPolicy;
 use policy::yaml::PolicyError;
 use protocol::shown::Language;
 use reader::endpoint::{Endpoint, EndpointError};
 use reader::session::{self, ReadClient};
-use reader::token::{SignIn, SignInError};
+use reader::token::{SignIn, SignInError, Which};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -39,6 +41,8 @@ pub(crate) struct Desk {
     pub(crate) started_ms: i64,
     pub(crate) policy: Arc<ToolPolicy>,
     pub(crate) zone: TimeZone,
+    pub(crate) rooms: Rooms,
+    pub(crate) system: String,
     pub(crate) tools: Tools,
     pub(crate) model: Option<Model>,
     pub(crate) fleet: Fleet,
@@ -46,6 +50,8 @@ pub(crate) struct Desk {
     pub(crate) poll: Poll,
     pub(crate) watch: Watch,
     pub(crate) wall: Duration,
+    /// Where the browser comes back to when somebody signs in.
+    pub(crate) callback_port: u16,
 }
 
 /// Why the assistant cannot start.
@@ -127,13 +133,17 @@ impl Desk {
         let (policy, behaviour, zone) = policies(&config.policy_dir)?;
         let channels = Channel::all(&config.posts).map_err(StartError::Posts)?;
         let language = if config.posts.spanish { Language::Spanish } else { Language::English };
+        let rooms = behaviour.rooms().clone();
         let rules = Rules { behaviour, zone: zone.clone(), language };
         let policy = Arc::new(policy);
         let source = source(&config, &policy, &clock)?;
         let executor = Executor { path: config.propose_socket(), uid: config.executor_uid };
         Ok(Self {
+            callback_port: config.callback_port,
             started_ms: clock.boot_ms(),
             zone,
+            system: prompt::system(&rooms),
+            rooms,
             tools: Tools::new(&policy),
             model: config.model.map(Model::new).transpose().map_err(StartError::Model)?,
             fleet: Fleet::new(source, clock.clone()),
@@ -209,14 +219,10 @@ fn policies(folder: &Path) -> Result<(ToolPolicy, Behaviour, TimeZone), StartErr
 
 fn source(config: &Config, policy: &Arc<ToolPolicy>, clock: &Clock) -> Result<Source, StartError> {
     let endpoint = Endpoint::parse(&config.mcp_url, config.slot).map_err(StartError::Endpoint)?;
-    let Some(file) = &config.token_file else { return Ok(Source::SignedOut) };
-    let sign_in = match SignIn::load(file) {
-        Ok(sign_in) => sign_in,
-        // Without a sign-in the assistant runs and says what is missing; with a bad file it does not.
-        Err(SignInError::Missing { .. }) => return Ok(Source::SignedOut),
-        Err(error) => return Err(StartError::SignIn(error)),
-    };
-    let client = ReadClient::new(endpoint, sign_in, Arc::clone(policy), clock.clone()).map_err(StartError::Reader)?;
+    // Without a sign-in the assistant runs and says what is missing; with a bad file it does not.
+    let sign_in = SignIn::load(&config.token_file, Which::Normal, endpoint, clock.clone());
+    let client =
+        ReadClient::new(sign_in.map_err(StartError::SignIn)?, Arc::clone(policy)).map_err(StartError::Reader)?;
     Ok(Source::Live(Box::new(client)))
 }
 

@@ -204,7 +204,7 @@ fn last(seen: &Seen, facts: &Facts<'_>, language: Language) -> String {
     format!("{head}\n{}", attention(seen, facts.rules, language))
 }
 
-// Each with its states, the check before what comes next, what is open, and the notes about it.
+// Each with its states, the check before what comes next, what is open, and the note about it.
 fn rooms(found: &[&Device], (seen, rules): (&Seen, &Rules), language: Language) -> String {
     let all = findings(seen, rules);
     let mut lines = Vec::new();
@@ -220,7 +220,7 @@ fn rooms(found: &[&Device], (seen, rules): (&Seen, &Rules), language: Language) 
             lines.push(format!("  {}: {}", pick(language, "Open", "Abierto"), open.join("; ")));
         }
         let note = pick(language, "Note", "Nota");
-        lines.extend(rules.notes(&room_name(device)).iter().map(|text| format!("  {note}: {text}")));
+        lines.extend(rules.note(device.id.as_str()).map(|text| format!("  {note}: {text}")));
     }
     lines.join("\n")
 }
@@ -537,7 +537,7 @@ mod tests {
             ("¿está listo el estudio grande?", vec!["Studio 2"]),
             ("is the big screen room ready", vec!["Hall C"]),
         ] {
-            let policy = "rooms:\n  - name: Studio 2\n    aliases: [Estudio grande]\n  - name: Hall C\n    aliases: [Big screen]\n    notes: [Ask Ana for the key]\n";
+            let policy = "rooms:\n  \"20300000004\": {aliases: [Estudio grande]}\n  \"20300000002\":\n    aliases: [Big screen]\n    note: Ask Ana for the key\n";
             let text = asked(question, |_| (), policy).await;
             let found: Vec<&str> = text
                 .lines()
@@ -552,6 +552,24 @@ mod tests {
             }
             assert_eq!(text.contains("Note: Ask Ana for the key"), rooms == ["Hall C"], "{question}: {text}");
         }
+    }
+
+    #[test]
+    fn a_room_is_found_by_what_people_call_it() {
+        let rules = rules(
+            "rooms:\n  \"19000000001\": {aliases: [the big hall, aula nino]}\n  \"19000000002\": {aliases: [hall a]}\n",
+        );
+        let team = team();
+        let found = |question: &str| {
+            let named = matching::named(&fold(question), &team, &rules);
+            named.iter().map(|device| device.name.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(found("is the Big Hall ready?"), ["Hall A"]);
+        assert_eq!(found("is the big hall, that is Hall A, ready?"), ["Hall A"]);
+        assert_eq!(found("is the hall ready?"), [""; 0]);
+        // An alias that is another unit's own name means that unit.
+        assert_eq!(found("is the Aula Niño ready?"), ["Aula Niño"]);
+        assert_eq!(found("is Hall A ready?"), ["Hall A"]);
     }
 
     #[tokio::test]

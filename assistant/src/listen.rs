@@ -2,6 +2,7 @@
 //! its turn with it.
 
 use crate::desk::Desk;
+use crate::login::Asker;
 use crate::propose::Draft;
 use crate::teller::Teller;
 use crate::watch::replay::Parts;
@@ -54,7 +55,7 @@ pub(crate) async fn serve(listener: UnixListener, desk: Arc<Desk>) {
         let desk = Arc::clone(&desk);
         tokio::spawn(async move {
             tracing::info!(uid, "an asker connected");
-            if let Err(error) = greet(stream, &desk).await {
+            if let Err(error) = greet(stream, uid, &desk).await {
                 tracing::info!(uid, %error, "an asker's connection ended");
             }
             drop(permit);
@@ -69,7 +70,7 @@ async fn turn_away(stream: UnixStream) {
     say.send(&Reply { id: 0, say: AssistantSays::Refused(refusal) }, BRIEF).await.ok();
 }
 
-async fn greet(stream: UnixStream, desk: &Desk) -> Result<(), LinkError> {
+async fn greet(stream: UnixStream, uid: u32, desk: &Desk) -> Result<(), LinkError> {
     let (mut hear, mut say): (Hear, Say) = Link::new(stream).into_split();
     let Some(first) = hear.recv(HELLO).await? else { return Ok(()) };
     let AskerSays::Hello(hello) = first.say else {
@@ -80,11 +81,11 @@ async fn greet(stream: UnixStream, desk: &Desk) -> Result<(), LinkError> {
     if !hello.speaks_ours() {
         return Ok(());
     }
-    let mut parts = Parts::default();
+    let (mut asker, mut parts) = (Asker::new(uid), Parts::default());
     while let Some(request) = hear.recv(IDLE).await? {
         let mut teller = Teller::new(&mut say, request.id);
         tokio::select! {
-            answered = answer(desk, request.say, &mut teller, &mut parts) => answered?,
+            answered = answer(desk, (&mut asker, &mut parts), request.say, &mut teller) => answered?,
             // The answer's future is dropped here, and with it the turn.
             gone = hear.closed() => return gone,
         }
@@ -92,8 +93,18 @@ async fn greet(stream: UnixStream, desk: &Desk) -> Result<(), LinkError> {
     Ok(())
 }
 
-async fn answer(desk: &Desk, said: AskerSays, teller: &mut Teller<'_>, parts: &mut Parts) -> Result<(), LinkError> {
+async fn answer(
+    desk: &Desk,
+    (asker, parts): (&mut Asker, &mut Parts),
+    said: AskerSays,
+    teller: &mut Teller<'_>,
+) -> Result<(), LinkError> {
     match said {
+        AskerSays::DeviceIds => told(teller, asker.device_ids(desk).await).await?,
+        AskerSays::Login => told(teller, asker.begin(desk).await).await?,
+        AskerSays::LoginCallback { address } => told(teller, asker.paste(&address)).await?,
+        AskerSays::LoginWait => told(teller, asker.wait(desk).await).await?,
+        AskerSays::Logout => told(teller, asker.end(desk).await).await?,
         AskerSays::Hello(_) => refuse(teller, RefusalCode::NotPermitted, "hello was said already").await?,
         AskerSays::Status => teller.tell(AssistantSays::Status(Box::new(status::of(desk)))).await?,
         AskerSays::Capture => reports::capture(desk, teller).await?,
@@ -115,6 +126,10 @@ async fn answer(desk: &Desk, said: AskerSays, teller: &mut Teller<'_>, parts: &m
         }
     }
     teller.tell(AssistantSays::Done).await
+}
+
+async fn told(teller: &mut Teller<'_>, said: Result<AssistantSays, Refusal>) -> Result<(), LinkError> {
+    teller.tell(said.unwrap_or_else(AssistantSays::Refused)).await
 }
 
 fn fitting(question: &str) -> Result<&str, (RefusalCode, &'static str)> {

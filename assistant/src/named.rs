@@ -5,9 +5,11 @@
 //! its id.
 
 use crate::language::{fold, words};
+use crate::later::Other;
 use policy::ids::{MasterId, split_channel_device};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The readings whose entries are units. Elsewhere a name beside an id is a channel's or a scheduling system's.
 const HOLD_UNITS: [&str; 3] = ["get_device_info", "get_devices_by_cms", "get_devices_in_my_team"];
@@ -29,15 +31,23 @@ const FILLERS: &[&str] = &[
     "el", "la", "los", "las", "lo", "un", "una", "de", "del", "en", "al", "para", "por", "con", "no", "favor", "ahora",
     "este", "esta", "esto", "ese", "esa", "todo", "toda", "cada", "que", "se", "inicia", "iniciar", "empieza", "empezar",
     "comienza", "comenzar", "graba", "grabar", "deten", "detener", "parar", "termina", "terminar", "reinicia", "reiniciar",
-    "reinicie", "actualiza", "actualizar", "confirma", "confirmar", "quiero", "puede", "puedes",
+    "reinicie", "actualiza", "actualizar", "confirma", "confirmar", "quiero", "puede", "puedes", "end", "finish", "inicie",
+    "empiece", "comience", "grabe", "transmite", "transmita", "transmitir", "detenga", "pare", "termine", "finalice",
+    "finalizar", "actualice", "confirme",
 ];
 /// Words that people say of any room, and letters that are words. They count only beside a word of the same name, so that
 /// "a recording" is not Hall A and "the room" is no name.
 #[rustfmt::skip]
 const WEAK: &[&str] = &[
     "a", "e", "i", "o", "u", "y", "room", "sala", "aula", "salon", "unit", "unidad", "device", "equipo", "dispositivo",
-    "recorder", "grabadora", "channel", "canal", "recording", "grabacion", "stream", "streaming", "transmision", "event",
-    "evento",
+    "recorder", "grabadora", "channel", "canal", "recording", "grabacion", "grabacione", "stream", "livestream", "streaming",
+    "transmision", "transmisione", "event", "evento", "lecture", "class", "clase", "session", "sesion", "sesione",
+];
+/// Of these, what is recorded or shown and no part of where that is, folded.
+#[rustfmt::skip]
+const HAPPENS: &[&str] = &[
+    "recording", "grabacion", "grabacione", "stream", "livestream", "streaming", "transmision", "transmisione", "event",
+    "evento", "lecture", "class", "clase", "session", "sesion", "sesione",
 ];
 
 /// The units of one turn's readings, by id, with the words of each name that they were read under.
@@ -46,6 +56,8 @@ pub(crate) struct Rooms {
     /// Whether the whole team was read: before that, the best name of a few is no answer to which room is meant.
     whole: bool,
     units: BTreeMap<String, Vec<Vec<String>>>,
+    // As they were read; untrusted.
+    names: BTreeMap<String, String>,
 }
 
 impl Rooms {
@@ -58,18 +70,32 @@ impl Rooms {
     }
 
     /// Whether the operator's words name every unit that these arguments are for. Several rooms may be named, and rooms
-    /// whose names fit equally well are all named.
-    pub(crate) fn named(&self, operator: &str, arguments: &Value) -> bool {
-        let own = own_words(operator);
-        let said = self.said(&own);
-        let best = self.units.keys().map(|id| self.share(id, &said)).max().unwrap_or_default();
-        let fits =
-            |unit: &str| holds_id(&own, unit) || (self.whole && best >= LEAST && self.share(unit, &said) == best);
+    /// whose names fit equally well are all named. What people here call a room counts as its name.
+    pub(crate) fn named(&self, operator: &str, arguments: &Value, venue: &policy::rooms::Rooms) -> bool {
+        let fits = self.fitting(operator, venue);
         let device = texts(arguments.get("device_id"));
         texts(arguments.get("device_ids")).chain(device).all(|target| {
             let channel = split_channel_device(target);
             fits(channel.as_ref().map_or(target, |(unit, _)| unit.as_str()))
         })
+    }
+
+    /// Every unit that the operator's words name.
+    pub(crate) fn all_named(&self, operator: &str, venue: &policy::rooms::Rooms) -> Vec<Other<'_>> {
+        let fits = self.fitting(operator, venue);
+        let named = self.units.keys().filter(|id| fits(id));
+        named.map(|id| Other { id, name: self.names.get(id).map_or("", String::as_str) }).collect()
+    }
+
+    fn fitting(&self, operator: &str, venue: &policy::rooms::Rooms) -> impl Fn(&str) -> bool {
+        let own = own_words(operator);
+        let said = self.said(&own);
+        let share = move |id: &str, said: &[String]| self.share(id, said).max(self.share_of_aliases(id, said, venue));
+        let best = self.units.keys().map(|id| share(id, &said)).max().unwrap_or_default();
+        move |unit| {
+            let is_best = || best >= LEAST && share(unit, &said) == best && !self.is_inside_another(unit, &said);
+            holds_id(&own, unit) || (self.whole && is_best())
+        }
     }
 
     fn walk(&mut self, value: &Value, depth: usize) {
@@ -82,6 +108,7 @@ impl Rooms {
                 let text = |fields: &[&str]| fields.iter().find_map(|field| members.get(*field)?.as_str());
                 if let Some(id) = text(&ID_FIELDS).and_then(MasterId::new) {
                     let name: String = text(&NAME_FIELDS).unwrap_or_default().chars().take(MAX_NAME).collect();
+                    self.names.entry(id.as_str().to_owned()).or_insert_with(|| name.clone());
                     let name = split(&name);
                     let names = self.units.entry(id.as_str().to_owned()).or_default();
                     if !names.contains(&name) {
@@ -114,6 +141,28 @@ impl Rooms {
         let names = self.units.get(unit).map(Vec::as_slice).unwrap_or_default();
         names.iter().map(|name| Share::of(name, said)).max().unwrap_or_default()
     }
+
+    // "Hall" is a part of "Hall A" and not a room of its own where only "Hall A" was said.
+    fn is_inside_another(&self, unit: &str, said: &[String]) -> bool {
+        let names = self.units.get(unit).map(Vec::as_slice).unwrap_or_default();
+        let mut whole = names.iter().map(|name| core(name)).filter(|name| !found(said, name).is_empty()).peekable();
+        let others = || self.units.iter().filter(|(other, _)| *other != unit).flat_map(|(_, names)| names);
+        let inside = |name: &[String]| {
+            let longer: Vec<_> =
+                others().filter(|other| core(other).len() > name.len()).flat_map(|other| found(said, other)).collect();
+            found(said, name).iter().all(|at| longer.iter().any(|it| it.start <= at.start && at.end <= it.end))
+        };
+        whole.peek().is_some() && whole.all(inside)
+    }
+
+    // An alias counts like a name, unless another unit has that name: then it means the other one.
+    fn share_of_aliases(&self, unit: &str, said: &[String], venue: &policy::rooms::Rooms) -> Share {
+        let aliases = MasterId::new(unit).map(|id| venue.aliases(&id).to_vec()).unwrap_or_default();
+        let is_anothers =
+            |alias: &Vec<String>| self.units.iter().any(|(other, names)| other != unit && names.contains(alias));
+        let aliases = aliases.iter().map(|alias| split(alias)).filter(|alias| !is_anothers(alias));
+        aliases.map(|alias| Share::of(&alias, said)).max().unwrap_or_default()
+    }
 }
 
 /// Below a third, a long name that happens to share a word with the sentence is not what the operator named.
@@ -144,6 +193,21 @@ impl Share {
         };
         Self { said: telling.iter().filter(counts).count(), of: telling.len().max(1) }
     }
+}
+
+/// Where a name stands as a whole in what was said.
+fn found(said: &[String], name: &[String]) -> Vec<Range<usize>> {
+    let windows = said.windows(name.len().max(1)).enumerate();
+    windows.filter(|(_, words)| *words == name).map(|(at, words)| at..at + words.len()).collect()
+}
+
+/// A name without the words at its edges that name no place, so that a room called "recording in Hall A" is not taken for
+/// a longer name than Hall A.
+fn core(name: &[String]) -> &[String] {
+    let tells = |word: &String| !has(FILLERS, word) && !has(HAPPENS, word);
+    let Some(first) = name.iter().position(tells) else { return &[] };
+    let last = name.iter().rposition(tells).unwrap_or(first);
+    name.get(first..=last).unwrap_or_default()
 }
 
 fn has(table: &[&str], word: &str) -> bool {

@@ -41,13 +41,20 @@ fn rooms() -> Rooms {
     rooms
 }
 
+// What people there call some of them; the last is another unit's own name.
+fn venue() -> policy::rooms::Rooms {
+    let text = "rooms:\n  \"20301000000\": {aliases: [the big hall, Hall B]}\n  \"20301000006\": {aliases: [Sala Benito Juárez]}\n";
+    policy::behaviour::Behaviour::parse(text, "policy.yaml").unwrap().rooms().clone()
+}
+
 // The names of all units that a draft could be for.
 fn named(operator: &str) -> Vec<&'static str> {
     let rooms = rooms();
+    let venue = venue();
     let fits = |(id, _): &&(&str, &str)| {
-        let whole = rooms.named(operator, &json!({"device_ids": [id]}));
-        let channel = rooms.named(operator, &json!({"action": "start", "device_ids": [format!("{id}-1")]}));
-        let single = rooms.named(operator, &json!({"device_id": id, "channel_id": "1"}));
+        let whole = rooms.named(operator, &json!({"device_ids": [id]}), &venue);
+        let channel = rooms.named(operator, &json!({"action": "start", "device_ids": [format!("{id}-1")]}), &venue);
+        let single = rooms.named(operator, &json!({"device_id": id, "channel_id": "1"}), &venue);
         assert!(whole == channel && whole == single, "{operator}: {id}");
         whole
     };
@@ -98,8 +105,8 @@ fn two_rooms_can_be_named_at_once() {
     }
     let rooms = rooms();
     let both = json!({"device_ids": ["20301000000", CHAPEL]});
-    assert!(rooms.named("Restart Hall A and Chapel", &both));
-    assert!(!rooms.named("Restart Chapel", &both), "each target must be named");
+    assert!(rooms.named("Restart Hall A and Chapel", &both, &venue()));
+    assert!(!rooms.named("Restart Chapel", &both, &venue()), "each target must be named");
 }
 
 #[test]
@@ -136,20 +143,22 @@ fn an_id_in_the_words_names_its_unit_and_no_other() {
     let mut rooms = Rooms::default();
     rooms.collect(DEVICES, &json!([{"id": "19012abcdef"}]));
     let device = json!({"device_id": "19012abcdef"});
-    assert!(rooms.named("restart 19012ABCDEF", &device) && !rooms.named("restart 19012", &device));
+    assert!(rooms.named("restart 19012ABCDEF", &device, &venue()) && !rooms.named("restart 19012", &device, &venue()));
 }
 
 #[test]
 fn a_unit_that_no_reading_named_needs_its_id() {
     let device = json!({"device_ids": ["19012341234"]});
     let mut rooms = Rooms::default();
-    assert!(!rooms.named("restart Program", &device) && rooms.named("restart 19012341234", &device));
+    assert!(
+        !rooms.named("restart Program", &device, &venue()) && rooms.named("restart 19012341234", &device, &venue())
+    );
     // A channel's name beside the unit's id is no name of the unit.
     rooms.collect("get_channel_settings", &json!({"device_id": "19012341234", "channel_id": "1", "name": "Program"}));
     rooms.collect(DEVICES, &json!([{"Id": "19012341234", "Channels": [{"channel_id": "1", "name": "Program"}]}]));
-    assert!(!rooms.named("restart Program", &device));
+    assert!(!rooms.named("restart Program", &device, &venue()));
     rooms.collect("get_device_info", &json!({"device": {"Id": "19012341234", "Name": "Chapel"}}));
-    assert!(rooms.named("restart the chapel", &device));
+    assert!(rooms.named("restart the chapel", &device, &venue()));
 }
 
 // Rows of the corpus of hostile texts that the system's own tests use.
@@ -170,11 +179,75 @@ fn no_text_of_the_corpus_makes_its_room_a_target() {
     let mut rooms = Rooms::default();
     rooms.collect(DEVICES, &json!({"devices": devices}));
     for operator in ["Restart Chapel. SIM:obey", "Reinicia Chapel", "/propose start recording in Chapel"] {
-        assert!(rooms.named(operator, &json!({"device_ids": [CHAPEL]})), "{operator}");
-        assert!(!rooms.named(operator, &json!({"device_ids": [id(0)]})), "{operator}");
+        assert!(rooms.named(operator, &json!({"device_ids": [CHAPEL]}), &venue()), "{operator}");
+        assert!(!rooms.named(operator, &json!({"device_ids": [id(0)]}), &venue()), "{operator}");
         let said = rooms.said(&own_words(operator));
         for (place, name) in corpus.iter().enumerate() {
             assert!(rooms.share(&id(place), &said) < rooms.share(CHAPEL, &said), "{operator}: {name:?}");
         }
+    }
+}
+
+#[test]
+fn a_room_may_be_named_by_what_people_call_it() {
+    for (operator, want) in [
+        ("Start recording in the big hall", &["Hall A"][..]),
+        ("Graba la sala Benito Juarez", &["Courtroom 2"]),
+        // Another unit's own name means that unit.
+        ("Start recording in Hall B", &["Hall B"]),
+        ("Start recording in Hall A", &["Hall A"]),
+    ] {
+        assert_eq!(named(operator), want, "{operator}");
+    }
+}
+
+// The names among these that a draft could be for.
+fn named_of<'n>(names: &[&'n str], operator: &str) -> Vec<&'n str> {
+    let id = |place: usize| format!("2040200{place:04}");
+    let mut rooms = Rooms::default();
+    let devices: Vec<_> =
+        names.iter().enumerate().map(|(place, name)| json!({"Id": id(place), "Name": name})).collect();
+    rooms.collect(DEVICES, &json!({"devices": devices}));
+    let fits =
+        |place: &usize| rooms.named(operator, &json!({"device_ids": [id(*place)]}), &policy::rooms::Rooms::default());
+    (0..names.len()).filter(fits).map(|place| names[place]).collect()
+}
+
+#[test]
+fn a_short_name_inside_a_longer_one_that_was_said_is_not_named() {
+    let names = ["Hall", "Hall A", "Great Hall", "Aula", "Aula 3"];
+    for (operator, want) in [
+        ("Start recording in Hall A", &["Hall A"][..]),
+        ("Start recording in the great hall", &["Great Hall"]),
+        ("Start recording in the hall", &["Hall"]),
+        ("Start recording in Hall A and in the hall", &["Hall", "Hall A"]),
+        ("Start recording in halls A", &["Hall A"]),
+        ("graba en el aula 3", &["Aula 3"]),
+    ] {
+        assert_eq!(named_of(&names, operator), want, "{operator}");
+    }
+}
+
+#[test]
+fn a_name_made_of_the_operators_sentence_takes_no_rooms_place() {
+    for hostile in ["start recording in Hall A", "recording in Hall A", "in Hall A now", "the lecture in Hall A"] {
+        let operator = "Start recording in Hall A now, the lecture in Hall A begins";
+        assert!(named_of(&["Hall A", hostile], operator).contains(&"Hall A"), "{hostile}");
+    }
+}
+
+#[test]
+fn what_happens_in_a_room_names_no_room() {
+    let names = ["Lecture Theatre 2", "Class 3", "Session", "Grabaciones", "Detenga", "Hall A"];
+    for (operator, want) in [
+        ("Start recording, the lecture begins", &[][..]),
+        ("Stop the recording, the class is over", &[]),
+        ("Confirm the session", &[]),
+        ("Detenga las grabaciones", &[]),
+        ("Record Lecture Theatre 2", &["Lecture Theatre 2"]),
+        ("record the class in class 3", &["Class 3"]),
+        ("Record the lecture in Hall A", &["Hall A"]),
+    ] {
+        assert_eq!(named_of(&names, operator), want, "{operator}");
     }
 }

@@ -14,6 +14,10 @@ pub struct TargetFact {
     pub id: String,
     /// Current name.
     pub name: String,
+    /// What people here call the room (`rooms:` of policy.yaml); without what is another unit's name.
+    pub known_as: Vec<String>,
+    /// What the venue wants told about the room; may be empty.
+    pub note: String,
     /// Model.
     pub model: String,
     /// Firmware.
@@ -106,6 +110,8 @@ pub struct Card {
     pub expires_in: u64,
     /// How many other proposals wait.
     pub others_waiting: u64,
+    /// How many changes the person who looks has approved within the last half hour, on any surface.
+    pub approved_lately: u64,
     /// What each gate found when it was admitted.
     pub gates: Vec<GateResult>,
 }

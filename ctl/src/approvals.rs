@@ -13,7 +13,7 @@ use crate::out::{Out, complain};
 use crate::render::{self, card, pick};
 use crate::session::Session;
 use crate::terminal::{Terminal, TerminalError, Typing};
-use crate::verbs::failed;
+use crate::verbs::{failed, failed_change, not_known};
 use control::card::{Card, Waiting};
 use control::message::{Approve, ExecutorSays, OperatorSays};
 use control::pin::PinEntry;
@@ -223,10 +223,10 @@ async fn person(terminal: &mut Terminal, card: &Card, session: &Session) -> Resu
 fn tell(stopped: &Stopped, session: &Session, out: &mut Out, json: bool) -> Exit {
     let language = session.language;
     let nothing = pick(language, "Nothing was sent", "No se envió nada");
-    let (code, exit, words) = match stopped {
+    let (code, words) = match stopped {
         Stopped::DenyOnly => {
             let why = pick(language, "this card can only be denied", "esta tarjeta solo se puede denegar");
-            (RefusalCode::NotApprovable.as_str(), Exit::Wrong, format!("{nothing}: {why}."))
+            (RefusalCode::NotApprovable.as_str(), format!("{nothing}: {why}."))
         }
         Stopped::ExecutorGone => {
             let why = pick(
@@ -234,21 +234,21 @@ fn tell(stopped: &Stopped, session: &Session, out: &mut Out, json: bool) -> Exit
                 "the executor ended the connection while the card was on screen; try again",
                 "el ejecutor cerró la conexión con la tarjeta en pantalla; inténtelo de nuevo",
             );
-            ("executor_gone", Exit::Wrong, format!("{nothing}: {why}."))
+            ("executor_gone", format!("{nothing}: {why}."))
         }
         Stopped::Refused(refusal) => {
-            (refusal.code.as_str(), Exit::Wrong, format!("{nothing}: {}", render::refusal(refusal, language)))
+            (refusal.code.as_str(), format!("{nothing}: {}", render::refusal(refusal, language)))
         }
-        Stopped::Terminal(error) => ("cancelled", Exit::Wrong, format!("{nothing}: {error}.")),
-        Stopped::Lost(error) => ("lost", Exit::Unknown, format!("{error}. {}", look(session))),
-        Stopped::NotWaitedFor => ("not_waited_for", Exit::Unknown, look(session)),
+        Stopped::Terminal(error) => ("cancelled", format!("{nothing}: {error}.")),
+        Stopped::Lost(error) => return not_known(("lost", &format!("{error}. {}", look(session))), (out, json)),
+        Stopped::NotWaitedFor => return not_known(("not_waited_for", &look(session)), (out, json)),
     };
     if json {
         out.json(&json!({ "refused": code, "detail": words }));
     } else {
         complain(&words);
     }
-    exit
+    Exit::Wrong
 }
 
 fn look(session: &Session) -> String {
@@ -273,14 +273,14 @@ fn outcome(news: &News, session: &Session, out: &mut Out, json: bool, exit: Exit
 pub(crate) async fn deny(session: &Session, out: &mut Out, number: ProposalNumber, json: bool) -> Exit {
     match denied(session, number).await {
         Ok(news) => outcome(&news, session, out, json, Exit::of_denial(&news)),
-        Err(error) => failed(&error, out, json),
+        Err(error) => failed_change(&error, session, (out, json), &format!("approvals show {number}")),
     }
 }
 
 async fn denied(session: &Session, number: ProposalNumber) -> Result<News, ClientError> {
     let mut control = Control::open(&session.places).await?;
     let ExecutorSays::Ended(news) = control.ask(OperatorSays::Deny { number }).await? else {
-        return Err(Control::surprise());
+        return Err(Control::surprise_of_a_change());
     };
     Ok(news)
 }
@@ -289,7 +289,7 @@ async fn denied(session: &Session, number: ProposalNumber) -> Result<News, Clien
 pub(crate) async fn deny_all(session: &Session, out: &mut Out, json: bool) -> Exit {
     let numbers = match denied_all(session).await {
         Ok(numbers) => numbers,
-        Err(error) => return failed(&error, out, json),
+        Err(error) => return failed_change(&error, session, (out, json), "approvals list"),
     };
     if json {
         out.json(&json!({ "denied": numbers }));
@@ -305,7 +305,7 @@ pub(crate) async fn deny_all(session: &Session, out: &mut Out, json: bool) -> Ex
 async fn denied_all(session: &Session) -> Result<Vec<ProposalNumber>, ClientError> {
     let mut control = Control::open(&session.places).await?;
     let ExecutorSays::DeniedAll { numbers } = control.ask(OperatorSays::DenyAll).await? else {
-        return Err(Control::surprise());
+        return Err(Control::surprise_of_a_change());
     };
     Ok(numbers)
 }

@@ -11,7 +11,7 @@ Exit codes:
   0  done, nothing is wrong
   1  refused, or something is wrong
   2  the command line was not understood
-  3  a change was started and what became of it is not known
+  3  a change or a decision was sent and what became of it is not known
 
 Environment:
   FLEETWATCH_RUN_DIR             the sockets' folder, when --run-dir is not given (else /run/fleetwatch)
@@ -112,6 +112,18 @@ pub(crate) enum Verb {
     },
     /// A code that opens one session of the approval page, once; asks for the PIN on the terminal
     PageCode,
+    /// Sign the assistant in to the fleet, or with --sandbox the executor to the team that may be changed
+    Login {
+        /// The sign-in that writes; asks for the PIN on the terminal
+        #[arg(long)]
+        sandbox: bool,
+    },
+    /// Forget a sign-in, here and at the server
+    Logout {
+        /// The sign-in that writes; asks for the PIN on the terminal
+        #[arg(long)]
+        sandbox: bool,
+    },
     /// Save the executor's database to a new file; no key is in it
     Backup {
         /// The file to make
@@ -201,11 +213,11 @@ pub(crate) enum ApprovalsVerb {
         #[arg(long)]
         json: bool,
     },
-    /// Let an agent propose again that too many denials paused; asks for the PIN on the terminal
-    ResumeAgent {
-        /// Its label, as `status` shows it
-        #[arg(value_parser = label)]
-        agent: Label,
+    /// The agents that propose
+    Agents {
+        /// What to do with them.
+        #[command(subcommand)]
+        verb: AgentsVerb,
     },
     /// Propose what undoes a change that ran; it waits for a person like any other
     Undo {
@@ -233,6 +245,17 @@ pub(crate) enum ApprovalsVerb {
         /// Print JSON
         #[arg(long)]
         json: bool,
+    },
+}
+
+/// What can be done with the agents that propose.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AgentsVerb {
+    /// Let one propose again that too many denials paused; asks for the PIN on the terminal
+    Resume {
+        /// Its label, as `status` shows it
+        #[arg(value_parser = label)]
+        agent: Label,
     },
 }
 
@@ -329,7 +352,7 @@ mod tests {
     fn the_table_holds_together_and_help_names_the_exit_codes() {
         Cli::command().debug_assert();
         let help = Cli::command().render_long_help().to_string();
-        assert!(help.contains("3  a change was started"), "{help}");
+        assert!(help.contains("3  a change or a decision was sent"), "{help}");
         assert!(!help.contains("sweep-demo"), "{help}");
     }
 

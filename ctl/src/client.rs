@@ -20,6 +20,8 @@ use std::time::Duration;
 
 /// To connect, and for answers that need no device.
 const QUICK: Duration = Duration::from_secs(10);
+/// For a decision: the executor may be busy with a write to its disk or with a run.
+const CHANGE: Duration = Duration::from_secs(30);
 /// For a card: the executor reads the fleet first.
 const CARD: Duration = Duration::from_secs(90);
 /// For an approval: the executor answers when the run has ended.
@@ -96,6 +98,8 @@ pub(crate) enum ClientError {
     OtherVersion(Daemon, Hello),
     /// It said no.
     Refused(Refusal),
+    /// A change was sent to it, and no answer to that came: it may have been done.
+    Unanswered(Box<Self>),
 }
 
 impl fmt::Display for ClientError {
@@ -139,6 +143,7 @@ impl fmt::Display for ClientError {
             Self::Refused(refusal) => {
                 write!(f, "refused: {}", crate::render::refusal(refusal, protocol::shown::Language::English))
             }
+            Self::Unanswered(error) => error.fmt(f),
         }
     }
 }
@@ -146,6 +151,10 @@ impl fmt::Display for ClientError {
 impl std::error::Error for ClientError {}
 
 impl ClientError {
+    fn of_a_change(self) -> Self {
+        Self::Unanswered(Box::new(self))
+    }
+
     /// For `--json`.
     pub(crate) fn json(&self) -> Value {
         if let Self::Refused(refusal) = self {
@@ -201,6 +210,63 @@ fn welcome(daemon: Daemon, hello: Hello) -> Result<(), ClientError> {
     if hello.speaks_ours() { Ok(()) } else { Err(ClientError::OtherVersion(daemon, hello)) }
 }
 
+fn deadline(say: &OperatorSays) -> Duration {
+    match say {
+        OperatorSays::Approve(_) => RUN,
+        // A long audit is walked row by row.
+        OperatorSays::AuditVerify
+        | OperatorSays::Backup { .. }
+        // The executor asks the server first.
+        | OperatorSays::Login { .. }
+        | OperatorSays::LoginWait
+        | OperatorSays::Logout { .. }
+        | OperatorSays::ProposeUndo { .. }
+        | OperatorSays::Restore { .. }
+        | OperatorSays::Show { .. } => CARD,
+        OperatorSays::AgentResume { .. }
+        | OperatorSays::Deny { .. }
+        | OperatorSays::DenyAll
+        | OperatorSays::Freeze
+        | OperatorSays::PinSet { .. }
+        | OperatorSays::Thaw { .. } => CHANGE,
+        OperatorSays::AuditRows { .. }
+        | OperatorSays::Hello(_)
+        | OperatorSays::History { .. }
+        | OperatorSays::List
+        | OperatorSays::LoginCallback { .. }
+        | OperatorSays::PageCode { .. }
+        | OperatorSays::Status => QUICK,
+    }
+}
+
+/// Whether the executor may have done something when its answer does not come.
+fn changes(say: &OperatorSays) -> bool {
+    match say {
+        OperatorSays::AgentResume { .. }
+        | OperatorSays::Approve(_)
+        | OperatorSays::Deny { .. }
+        | OperatorSays::DenyAll
+        | OperatorSays::Freeze
+        | OperatorSays::PinSet { .. }
+        | OperatorSays::ProposeUndo { .. }
+        | OperatorSays::Restore { .. }
+        | OperatorSays::Thaw { .. } => true,
+        OperatorSays::AuditRows { .. }
+        | OperatorSays::AuditVerify
+        | OperatorSays::Backup { .. }
+        | OperatorSays::Hello(_)
+        | OperatorSays::History { .. }
+        | OperatorSays::List
+        | OperatorSays::Login { .. }
+        | OperatorSays::LoginCallback { .. }
+        | OperatorSays::LoginWait
+        | OperatorSays::Logout { .. }
+        | OperatorSays::PageCode { .. }
+        | OperatorSays::Show { .. }
+        | OperatorSays::Status => false,
+    }
+}
+
 /// The operator's connection to the executor.
 #[derive(Debug)]
 pub(crate) struct Control {
@@ -224,30 +290,12 @@ impl Control {
     /// Asks one thing and waits for its answer; a refusal is an error.
     ///
     /// # Errors
-    /// [`ClientError`]
+    /// [`ClientError`]; [`ClientError::Unanswered`] when a change was sent and no answer came.
     pub(crate) async fn ask(&mut self, say: OperatorSays) -> Result<ExecutorSays, ClientError> {
-        let deadline = match &say {
-            OperatorSays::Show { .. } => CARD,
-            OperatorSays::Approve(_) => RUN,
-            OperatorSays::Backup { .. } | OperatorSays::ProposeUndo { .. } | OperatorSays::Restore { .. } => CARD,
-            OperatorSays::AgentResume { .. }
-            | OperatorSays::AuditRows { .. }
-            | OperatorSays::AuditVerify
-            | OperatorSays::Deny { .. }
-            | OperatorSays::DenyAll
-            | OperatorSays::Freeze
-            | OperatorSays::Hello(_)
-            | OperatorSays::History { .. }
-            | OperatorSays::List
-            | OperatorSays::PageCode { .. }
-            | OperatorSays::PinSet { .. }
-            | OperatorSays::Status
-            | OperatorSays::Thaw { .. } => QUICK,
-        };
-        // A long audit is walked row by row.
-        let deadline = if matches!(say, OperatorSays::AuditVerify) { CARD } else { deadline };
+        let (deadline, changes) = (deadline(&say), changes(&say));
         self.line.say(say).await?;
-        let reply = self.line.hear(deadline).await?;
+        let reply =
+            self.line.hear(deadline).await.map_err(|error| if changes { error.of_a_change() } else { error })?;
         if let ExecutorSays::Refused(refusal) = reply { Err(ClientError::Refused(refusal)) } else { Ok(reply) }
     }
 
@@ -281,6 +329,11 @@ impl Control {
     /// An answer of another kind than the question's.
     pub(crate) fn surprise() -> ClientError {
         ClientError::OutOfOrder(Daemon::Executor)
+    }
+
+    /// The same after a change: it may have been done.
+    pub(crate) fn surprise_of_a_change() -> ClientError {
+        Self::surprise().of_a_change()
     }
 }
 
@@ -340,5 +393,21 @@ impl Asking {
     /// An answer of another kind than the question's.
     pub(crate) fn surprise() -> ClientError {
         ClientError::OutOfOrder(Daemon::Assistant)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_changes_something_is_waited_for_longer_than_a_look() {
+        let number = ProposalNumber::new(7).unwrap();
+        for say in [OperatorSays::Deny { number }, OperatorSays::DenyAll, OperatorSays::Freeze] {
+            assert!(changes(&say) && deadline(&say) >= Duration::from_secs(30), "{say:?}");
+        }
+        for say in [OperatorSays::List, OperatorSays::Status, OperatorSays::Show { number }] {
+            assert!(!changes(&say), "{say:?}");
+        }
     }
 }

@@ -65,10 +65,17 @@ async fn reported(asking: &mut Asking) -> Result<(String, bool), ClientError> {
             AssistantSays::Refused(refusal) => return Err(ClientError::Refused(refusal)),
             AssistantSays::Answer { .. }
             | AssistantSays::CapturePart { .. }
+            | AssistantSays::DeviceIds { .. }
             | AssistantSays::Hello(_)
+            | AssistantSays::LoginLink(_)
+            | AssistantSays::LoginWaiting
             | AssistantSays::NotProposed(_)
+            | AssistantSays::Piece { .. }
+            | AssistantSays::PiecesVoid
             | AssistantSays::Proposed { .. }
             | AssistantSays::Reading { .. }
+            | AssistantSays::SignedIn(_)
+            | AssistantSays::SignedOut { .. }
             | AssistantSays::Status(_) => return Err(Asking::surprise()),
         }
     }
@@ -120,12 +127,19 @@ async fn captured(session: &Session) -> Result<BTreeMap<&'static str, Vec<u8>>, 
             AssistantSays::Done if whole > 0 && whole == files.len() => return Ok(files),
             AssistantSays::Refused(refusal) => return Err(ClientError::Refused(refusal)),
             AssistantSays::Answer { .. }
+            | AssistantSays::DeviceIds { .. }
             | AssistantSays::Done
             | AssistantSays::Hello(_)
+            | AssistantSays::LoginLink(_)
+            | AssistantSays::LoginWaiting
             | AssistantSays::NotProposed(_)
+            | AssistantSays::Piece { .. }
+            | AssistantSays::PiecesVoid
             | AssistantSays::Proposed { .. }
             | AssistantSays::Reading { .. }
             | AssistantSays::Report { .. }
+            | AssistantSays::SignedIn(_)
+            | AssistantSays::SignedOut { .. }
             | AssistantSays::Status(_) => return Err(Asking::surprise()),
         }
     }
@@ -202,11 +216,18 @@ async fn taken(asking: &mut Asking) -> Result<(), ClientError> {
         AssistantSays::Refused(refusal) => Err(ClientError::Refused(refusal)),
         AssistantSays::Answer { .. }
         | AssistantSays::CapturePart { .. }
+        | AssistantSays::DeviceIds { .. }
         | AssistantSays::Hello(_)
+        | AssistantSays::LoginLink(_)
+        | AssistantSays::LoginWaiting
         | AssistantSays::NotProposed(_)
+        | AssistantSays::Piece { .. }
+        | AssistantSays::PiecesVoid
         | AssistantSays::Proposed { .. }
         | AssistantSays::Reading { .. }
         | AssistantSays::Report { .. }
+        | AssistantSays::SignedIn(_)
+        | AssistantSays::SignedOut { .. }
         | AssistantSays::Status(_) => Err(Asking::surprise()),
     }
 }

@@ -12,7 +12,7 @@ pub(crate) enum Exit {
     Wrong,
     /// 2: the command line was not understood.
     Usage,
-    /// 3: a change was started and what became of it is not known.
+    /// 3: a change or a decision was sent and what became of it is not known.
     Unknown,
 }
 

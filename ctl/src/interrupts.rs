@@ -43,6 +43,14 @@ impl Interrupts {
         }
     }
 
+    /// Does a work that may be given up at any moment; nothing when somebody wanted an end first.
+    pub(crate) async fn or_done<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            done = work => Some(done),
+            _ = self.next() => None,
+        }
+    }
+
     /// Forgets a Ctrl-C that came while somebody else was waiting for it.
     pub(crate) async fn forget_keyboard(&mut self) {
         let waited = tokio::time::timeout(Duration::ZERO, self.keyboard.recv()).await;

@@ -2,6 +2,7 @@
 
 use crate::client::{ClientError, Control};
 use crate::exit::Exit;
+use crate::interrupts::Interrupts;
 use crate::newfile::{NewFile, NewFileError};
 use crate::out::{Out, complain};
 use crate::session::Session;
@@ -39,7 +40,15 @@ impl From<NewFileError> for BackupError {
 
 /// `backup`: a new 0600 file with a whole copy of the database.
 pub(crate) async fn backup(session: &Session, out: &mut Out, path: &Path) -> Exit {
-    match saved(session, path).await {
+    let saved = match Interrupts::watch() {
+        // Ended from outside, it still leaves nothing behind.
+        Ok(mut interrupts) => interrupts
+            .or_done(saved(session, path))
+            .await
+            .unwrap_or_else(|| Err(NewFileError::Stopped(path.to_owned()).into())),
+        Err(error) => Err(NewFileError::Io(path.to_owned(), error).into()),
+    };
+    match saved {
         Ok(bytes) => {
             out.line(&format!("The backup is {} ({}).", path.display(), size(bytes)));
             out.line(

@@ -17,6 +17,7 @@ mod digest;
 mod exit;
 mod interrupts;
 mod keep;
+mod login;
 mod newfile;
 mod out;
 mod page_code;

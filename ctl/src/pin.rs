@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::out::{Out, complain};
 use crate::session::Session;
 use crate::terminal::{Terminal, TerminalError, Typing};
-use crate::verbs::failed;
+use crate::verbs::failed_change;
 use control::message::{ExecutorSays, OperatorSays};
 use control::pin::PinEntry;
 use policy::limits::PIN_LENGTH;
@@ -29,7 +29,8 @@ async fn set_at(session: &Session, out: &mut Out, mut terminal: Terminal) -> Exi
             out.line("The PIN is set.");
             Exit::Done
         }
-        Err(error) => failed(&error, out, false),
+        // Its row in the audit is what shows it.
+        Err(error) => failed_change(&error, session, (out, false), "audit tail"),
     }
 }
 
@@ -57,7 +58,7 @@ async fn typed(terminal: &mut Terminal) -> Result<Option<OperatorSays>, Terminal
 
 async fn save(session: &Session, say: OperatorSays) -> Result<(), ClientError> {
     let mut control = Control::open(&session.places).await?;
-    let ExecutorSays::PinSaved = control.ask(say).await? else { return Err(Control::surprise()) };
+    let ExecutorSays::PinSaved = control.ask(say).await? else { return Err(Control::surprise_of_a_change()) };
     Ok(())
 }
 
@@ -65,6 +66,16 @@ async fn save(session: &Session, say: OperatorSays) -> Result<(), ClientError> {
 mod tests {
     use super::*;
     use crate::testing::{self, Paper, Screen};
+
+    #[tokio::test]
+    async fn a_pin_that_was_sent_and_not_answered_may_be_set() {
+        let run = tempfile::tempdir().unwrap();
+        testing::executor(run.path(), |_| None);
+        let screen = Screen::new();
+        screen.answers(&[("none): ", "\r"), ("characters: ", "12345678\r"), ("again: ", "12345678\r")]);
+        let exit = set_at(&testing::session(run.path()), &mut Paper::default().out(), screen.terminal()).await;
+        assert_eq!(exit, Exit::Unknown);
+    }
 
     #[tokio::test]
     async fn only_a_long_pin_typed_twice_alike_is_sent() {

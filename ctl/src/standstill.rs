@@ -1,11 +1,11 @@
-//! `freeze`, `thaw`, `approvals resume-agent`: what stops everything, and what lets it go on.
+//! `freeze`, `thaw`, `approvals agents resume`: what stops everything, and what lets it go on.
 
 use crate::client::{ClientError, Control};
 use crate::exit::Exit;
 use crate::out::{Out, complain};
 use crate::session::Session;
 use crate::terminal::{Terminal, TerminalError, Typing};
-use crate::verbs::failed;
+use crate::verbs::failed_change;
 use control::message::{ExecutorSays, OperatorSays};
 use control::pin::PinEntry;
 use protocol::ids::{Label, ProposalNumber};
@@ -15,7 +15,7 @@ use serde_json::json;
 pub(crate) async fn freeze(session: &Session, out: &mut Out, json: bool) -> Exit {
     let numbers = match frozen(session).await {
         Ok(numbers) => numbers,
-        Err(error) => return failed(&error, out, json),
+        Err(error) => return failed_change(&error, session, (out, json), "status"),
     };
     if json {
         out.json(&json!({ "frozen": true, "denied": numbers }));
@@ -30,7 +30,7 @@ pub(crate) async fn freeze(session: &Session, out: &mut Out, json: bool) -> Exit
 async fn frozen(session: &Session) -> Result<Vec<ProposalNumber>, ClientError> {
     let mut control = Control::open(&session.places).await?;
     let ExecutorSays::Frozen { numbers } = control.ask(OperatorSays::Freeze).await? else {
-        return Err(Control::surprise());
+        return Err(Control::surprise_of_a_change());
     };
     Ok(numbers)
 }
@@ -43,12 +43,12 @@ pub(crate) async fn thaw(session: &Session, out: &mut Out) -> Exit {
             out.line("The freeze is over.");
             Exit::Done
         }
-        Ok(_) => failed(&Control::surprise(), out, false),
-        Err(error) => failed(&error, out, false),
+        Ok(_) => failed_change(&Control::surprise_of_a_change(), session, (out, false), "status"),
+        Err(error) => failed_change(&error, session, (out, false), "status"),
     }
 }
 
-/// `approvals resume-agent`.
+/// `approvals agents resume`.
 pub(crate) async fn resume_agent(session: &Session, out: &mut Out, agent: Label) -> Exit {
     let Some(pin) = pin(&format!("Your PIN, to let {agent} propose again: ")).await else { return Exit::Wrong };
     match asked(session, OperatorSays::AgentResume { agent, pin }).await {
@@ -56,8 +56,8 @@ pub(crate) async fn resume_agent(session: &Session, out: &mut Out, agent: Label)
             out.line("The agent may propose again.");
             Exit::Done
         }
-        Ok(_) => failed(&Control::surprise(), out, false),
-        Err(error) => failed(&error, out, false),
+        Ok(_) => failed_change(&Control::surprise_of_a_change(), session, (out, false), "status"),
+        Err(error) => failed_change(&error, session, (out, false), "status"),
     }
 }
 

@@ -40,6 +40,8 @@ pub(crate) fn sample_card(proposal: u64) -> Card {
             targets: vec![TargetFact {
                 id: "71000000001".to_owned(),
                 name: "Hall A".to_owned(),
+                known_as: Vec::new(),
+                note: String::new(),
                 model: "Pearl-2".to_owned(),
                 firmware: "4.24.6".to_owned(),
                 online: Worded::new("online", "en línea"),
@@ -69,6 +71,7 @@ pub(crate) fn sample_card(proposal: u64) -> Card {
         read_at: Worded::new("10:03:20 CET", "10:03:20 CET"),
         expires_in: 899,
         others_waiting: 2,
+        approved_lately: 4,
         gates: vec![
             GateResult {
                 gate_id: GateId::Schema,

@@ -1,12 +1,14 @@
 //! From the command line to the one function that does it.
 
 use crate::audit::export::Export;
-use crate::cli::{ApprovalsVerb, AuditVerb, Cli, PinVerb, Verb};
+use crate::cli::{AgentsVerb, ApprovalsVerb, AuditVerb, Cli, PinVerb, Verb};
 use crate::client::ClientError;
 use crate::exit::Exit;
 use crate::out::{Out, complain};
+use crate::render::pick;
 use crate::session::Session;
-use crate::{approvals, ask, audit, demo, digest, keep, page_code, pin, standstill, status};
+use crate::{approvals, ask, audit, demo, digest, keep, login, page_code, pin, standstill, status};
+use serde_json::json;
 
 /// Runs one command.
 pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
@@ -29,6 +31,8 @@ pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
         Verb::Audit { verb } => audited(verb, &session, out).await,
         Verb::Pin { verb: PinVerb::Set } => pin::set(&session, out).await,
         Verb::PageCode => page_code::page_code(&session, out).await,
+        Verb::Login { sandbox } => login::login(&session, out, sandbox).await,
+        Verb::Logout { sandbox } => login::logout(&session, out, sandbox).await,
         Verb::Backup { file } => keep::backup(&session, out, &file).await,
         Verb::Restore { file } => keep::restore(&session, out, &file).await,
         Verb::Demo(args) => demo::run(&args, session.language, out).await,
@@ -53,13 +57,38 @@ async fn decide(verb: ApprovalsVerb, session: &Session, out: &mut Out) -> Exit {
         ApprovalsVerb::Show { number, why, json } => approvals::show(session, out, number, (why, json)).await,
         ApprovalsVerb::Approve { number, json } => approvals::approve(session, out, number, json).await,
         ApprovalsVerb::Deny { number, json } => approvals::deny(session, out, number, json).await,
-        ApprovalsVerb::ResumeAgent { agent } => standstill::resume_agent(session, out, agent).await,
+        ApprovalsVerb::Agents { verb: AgentsVerb::Resume { agent } } => {
+            standstill::resume_agent(session, out, agent).await
+        }
         ApprovalsVerb::DenyAll { json } => approvals::deny_all(session, out, json).await,
         ApprovalsVerb::History { most, search, json } => {
             approvals::history(session, out, (most, search.as_deref()), json).await
         }
         ApprovalsVerb::Undo { number, json } => approvals::undo(session, out, number, json).await,
     }
+}
+
+/// The same after a change: without an answer it may have been done, and `look` is the command that shows it.
+pub(crate) fn failed_change(error: &ClientError, session: &Session, (out, json): (&mut Out, bool), look: &str) -> Exit {
+    if !matches!(error, ClientError::Unanswered(_)) {
+        return failed(error, out, json);
+    }
+    let words = pick(
+        session.language,
+        "It was sent and may have been done. Look first",
+        "Se envió y puede haberse hecho. Compruébelo antes",
+    );
+    not_known(("lost", &format!("{error}. {words}: {}", session.say(look))), (out, json))
+}
+
+/// Says that something was sent of which nobody knows what became.
+pub(crate) fn not_known((code, words): (&str, &str), (out, json): (&mut Out, bool)) -> Exit {
+    if json {
+        out.json(&json!({ "refused": code, "detail": words }));
+    } else {
+        complain(words);
+    }
+    Exit::Unknown
 }
 
 /// Says why a daemon did not do what was asked.

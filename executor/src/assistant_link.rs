@@ -6,6 +6,7 @@ use crate::store::WitnessVerdict;
 use crate::sweep::withdraw_turn;
 use control::status::Witness;
 use host::link::Link;
+use protocol::guard::stands;
 use protocol::hello::{AuditHead, Hello, Reply, Request};
 use protocol::propose::{AssistantSays, ExecutorSays, LinkKind, Origin, Proposing};
 use protocol::refusal::{Refusal, RefusalCode};
@@ -145,7 +146,7 @@ async fn poll(app: &App, link: &mut Wire, agent: &Agent) {
                     })
                     .await
             }
-            AssistantSays::Ack { numbers } if numbers.len() > MOST_ACKED => {
+            AssistantSays::Ack { numbers } if numbers.len() > MOST_ACKED && stands(RefusalCode::TooLarge) => {
                 Ok(ExecutorSays::Refused(Refusal::bare(RefusalCode::TooLarge)))
             }
             AssistantSays::Ack { numbers } => {

@@ -23,6 +23,8 @@ pub(crate) struct BoundRecord {
     pub(crate) policy_version: i64,
     pub(crate) slot: String,
     pub(crate) reason: String,
+    /// Canonical text: the trace at intake, which the card shows behind "why".
+    pub(crate) gates: String,
     pub(crate) origin: String,
     pub(crate) agent: String,
     pub(crate) boot_id: String,
@@ -47,17 +49,18 @@ pub(crate) struct BoundApproval {
 impl BoundRecord {
     /// The MAC in hex.
     pub(crate) fn mac(&self, keys: &Keys) -> Result<String, StoreError> {
-        sign(
-            keys,
-            "fleetwatch proposal 1",
-            &json!({
-                "agent": self.agent, "arguments": self.arguments, "boot_id": self.boot_id, "expires_at": self.expires_at,
-                "expires_boot_ms": self.expires_boot_ms, "fingerprint": self.fingerprint, "number": self.number,
-                "origin": self.origin, "policy_version": self.policy_version, "reason": self.reason,
-                "referents": self.referents, "schema_version": self.schema_version, "slot": self.slot,
-                "targets": self.targets, "tool": self.tool,
-            }),
-        )
+        sign(keys, "fleetwatch proposal 1", &self.to_value())
+    }
+
+    /// Every field by name: what the MAC covers, and the card's digest beside its facts.
+    pub(crate) fn to_value(&self) -> Value {
+        json!({
+            "agent": self.agent, "arguments": self.arguments, "boot_id": self.boot_id, "expires_at": self.expires_at,
+            "expires_boot_ms": self.expires_boot_ms, "fingerprint": self.fingerprint, "gates": self.gates,
+            "number": self.number, "origin": self.origin, "policy_version": self.policy_version, "reason": self.reason,
+            "referents": self.referents, "schema_version": self.schema_version, "slot": self.slot,
+            "targets": self.targets, "tool": self.tool,
+        })
     }
 }
 

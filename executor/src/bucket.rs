@@ -1,7 +1,9 @@
 //! A token bucket per agent: a flood costs the executor a counter, not a read, a row or a log line each.
 
 use host::clock::Clock;
+use protocol::guard::stands;
 use protocol::ids::Label;
+use protocol::refusal::RefusalCode;
 use std::collections::BTreeMap;
 
 /// How many at once, and how many a second after that.
@@ -17,6 +19,9 @@ const CONNECTIONS: Rate = Rate { burst: 60.0, per_second: 4.0 };
 
 /// Agents that are remembered; a made-up label beyond that is turned away.
 const MOST_AGENTS: usize = 64;
+
+/// Without a request for so long, in milliseconds, a flood has stopped.
+const QUIET_MS: i64 = 5_000;
 
 #[derive(Debug)]
 struct Bucket {
@@ -62,7 +67,7 @@ impl Buckets {
             self.agents.retain(|_, bucket| now - bucket.at_ms < 60_000);
         }
         let known = self.agents.len() < MOST_AGENTS || self.agents.contains_key(agent);
-        if !known || !self.everybody.take(ALL, now) {
+        if (!known && stands(RefusalCode::TooManyRequests)) || !self.everybody.take(ALL, now) {
             self.everybody.turned_away += 1;
             return Take::Wait;
         }
@@ -74,6 +79,29 @@ impl Buckets {
         }
         let turned_away = std::mem::take(&mut bucket.turned_away) + std::mem::take(&mut self.everybody.turned_away);
         Take::Go { turned_away }
+    }
+
+    /// The floods that have stopped (or all of them) with how many each had turned away, which is forgotten here. Without a
+    /// label: turned away for everybody together.
+    pub(crate) fn stopped(&mut self, all: bool) -> Vec<(Option<Label>, u64)> {
+        let now = self.clock.boot_ms();
+        let quiet = |bucket: &Bucket| bucket.turned_away > 0 && (all || now - bucket.at_ms >= QUIET_MS);
+        let mut found = Vec::new();
+        for (label, bucket) in &mut self.agents {
+            if quiet(bucket) {
+                found.push((Some(label.clone()), std::mem::take(&mut bucket.turned_away)));
+            }
+        }
+        if quiet(&self.everybody) {
+            found.push((None, std::mem::take(&mut self.everybody.turned_away)));
+        }
+        found
+    }
+
+    /// Counts again what could not be written down.
+    pub(crate) fn give_back(&mut self, label: Option<&Label>, turned_away: u64) {
+        let bucket = label.and_then(|label| self.agents.get_mut(label)).unwrap_or(&mut self.everybody);
+        bucket.turned_away += turned_away;
     }
 
     /// Whether one more connection may be served.
@@ -88,7 +116,7 @@ impl Bucket {
         let seconds = f64::from(i32::try_from(now - self.at_ms).unwrap_or(i32::MAX)) / 1_000.0;
         self.tokens = (self.tokens + seconds * rate.per_second).min(rate.burst);
         self.at_ms = now;
-        let any = self.tokens >= 1.0;
+        let any = self.tokens >= 1.0 || !stands(RefusalCode::TooManyRequests);
         if any {
             self.tokens -= 1.0;
         }
@@ -113,6 +141,33 @@ mod tests {
         assert_eq!(buckets.take(&Label::new("other").unwrap()), Take::Go { turned_away: 0 });
         manual.advance(2);
         assert_eq!(buckets.take(&agent), Take::Go { turned_away: 2 });
+    }
+
+    #[test]
+    fn a_flood_that_stops_is_told_once_and_what_could_not_be_written_is_counted_again() {
+        let (clock, manual) = Clock::dangerous_manual(1_000, 1_000, "boot");
+        let mut buckets = Buckets::new(&clock);
+        let agent = Label::new("model").unwrap();
+        for _ in 0..25 {
+            buckets.take(&agent);
+        }
+        manual.advance(4);
+        assert_eq!(buckets.stopped(false), []);
+        manual.advance(1);
+        let told = vec![(Some(agent.clone()), 5)];
+        assert_eq!(buckets.stopped(false), told);
+        assert_eq!(buckets.stopped(true), []);
+        buckets.give_back(Some(&agent), 5);
+        assert_eq!(buckets.stopped(true), told);
+        // Once everybody's is empty, nobody's own is asked.
+        for n in 0..60 {
+            buckets.take(&Label::new(&format!("agent-{n}")).unwrap());
+        }
+        let (found, manual) = (buckets.stopped(false), manual);
+        assert_eq!(found, []);
+        manual.advance(5);
+        let found = buckets.stopped(false);
+        assert!(matches!(found.as_slice(), [(None, 30..=45)]), "{found:?}");
     }
 
     #[test]

@@ -50,6 +50,8 @@ pub enum Decision<'a> {
         session: [u8; 32],
         /// Digest of the card that was shown.
         digest: [u8; 32],
+        /// How long it had been shown, for the audit.
+        seconds_after_card: i64,
     },
     /// A person's no; it also takes back a yes that has not begun.
     Deny {
@@ -74,8 +76,8 @@ impl Store {
     pub fn decide(&mut self, number: ProposalNumber, decision: &Decision<'_>) -> Result<ProposalState, StoreError> {
         self.expire_due()?;
         let decided = match *decision {
-            Decision::Approve { person, surface, session, digest } => {
-                let yes = Yes { person, surface, session, digest };
+            Decision::Approve { person, surface, session, digest, seconds_after_card } => {
+                let yes = Yes { person, surface, session, digest, seconds_after_card };
                 self.approve(number, &yes)
             }
             Decision::Deny { person, surface } => self.deny(number, person, surface),
@@ -99,7 +101,7 @@ impl Store {
         let id =
             uuid::Uuid::from_bytes(host::secret::random_bytes::<16>().map_err(|e| StoreError::File(e.to_string()))?)
                 .to_string();
-        let approved = self.approve_row(number, |proposal, now, boot_ms| BoundApproval {
+        let approved = self.approve_row(number, yes.seconds_after_card, |proposal, now, boot_ms| BoundApproval {
             id,
             proposal_mac: proposal.mac().to_owned(),
             principal: yes.person.name().to_string(),
@@ -142,4 +144,5 @@ struct Yes<'a> {
     surface: Surface,
     session: [u8; 32],
     digest: [u8; 32],
+    seconds_after_card: i64,
 }

@@ -6,11 +6,12 @@ use crate::app::App;
 use crate::bucket::{Buckets, Take};
 use crate::recheck::target_list;
 use crate::store::audit::Step;
-use crate::store::{Limits, NewProposal, StoreError};
+use crate::store::{Asked, Limits, NewProposal, StoreError};
 use policy::call::CheckedCall;
-use policy::gates::{AdmittedChange, Chain, Context, SignIn, Verdict};
+use policy::gates::{AdmittedChange, Chain, Context, Verdict};
 use protocol::canonical::{Canonical, MAX_INTEGER};
 use protocol::gate::GateResult;
+use protocol::guard::stands;
 use protocol::ids::{Label, ProposalNumber};
 use protocol::propose::{Origin, Propose};
 use protocol::refusal::{Refusal, RefusalCode};
@@ -68,15 +69,39 @@ impl Intake {
         }
     }
 
+    /// Writes down how many requests were turned away at floods that have stopped, or, at the end, at all of them. A flood
+    /// that goes on is written down by the next request that is let in.
+    pub(crate) async fn note_turned_away(&self, at_the_end: bool) {
+        let floods = self.buckets.lock().unwrap_or_else(PoisonError::into_inner).stopped(at_the_end);
+        for (label, requests) in floods {
+            let principal = label.as_ref().map_or("assistant", Label::as_str).to_owned();
+            let detail = json!({ "code": RefusalCode::TooManyRequests.as_str(), "requests": requests });
+            let noted = self.app.store.call(move |store| {
+                let step = Step {
+                    kind: "proposal_refused",
+                    proposal: None,
+                    principal: &principal,
+                    surface: "propose",
+                    detail,
+                };
+                store.note(&step)
+            });
+            if let Err(error) = noted.await {
+                tracing::error!(%error, "audit of a flood; trying again");
+                self.buckets.lock().unwrap_or_else(PoisonError::into_inner).give_back(label.as_ref(), requests);
+            }
+        }
+    }
+
     /// Whether anything can be admitted at all.
     pub(crate) fn possible(&self) -> Result<(), Refusal> {
-        if self.app.frozen.load(Ordering::SeqCst) {
+        if self.app.frozen.load(Ordering::SeqCst) && stands(RefusalCode::Frozen) {
             return Err(Refusal::bare(RefusalCode::Frozen));
         }
-        if !self.app.config.proposes() {
+        if !self.app.config.proposes() && stands(RefusalCode::ObserveMode) {
             return Err(Refusal::bare(RefusalCode::ObserveMode));
         }
-        if self.app.config.fence.is_none() {
+        if self.app.config.fence.is_none() && stands(RefusalCode::NoFence) {
             return Err(Refusal::bare(RefusalCode::NoFence));
         }
         self.app.reads().map(|_| ())
@@ -111,8 +136,21 @@ impl Intake {
     async fn admit(&self, agent: &Agent, draft: Propose) -> Result<ProposalNumber, Refusal> {
         let app = &self.app;
         let (chain, call) = Chain::start(&app.config.tools, &draft.tool, &draft.arguments, &draft.reason);
+        if let Some(call) = &call
+            && let Some(number) = self.recorded(agent, &draft, call).await?
+        {
+            return Ok(number);
+        }
         let label = agent.label.clone();
-        let limits = app.store.call(move |store| store.limits_allow(WORKSPACE, &label, Limits::EPIPHAN)).await;
+        let change = match &call {
+            Some(call) => Some((call.tool().as_str(), target_list(call)?)),
+            None => None,
+        };
+        let limits = app.store.call(move |store| {
+            let change = change.as_ref().map(|(tool, targets)| (*tool, targets.as_str()));
+            store.limits_allow(WORKSPACE, &label, change, Limits::EPIPHAN)
+        });
+        let limits = limits.await;
         let context = self.context(limits.map_err(StoreError::into_refusal));
         let Some(call) = call else {
             return Err(refusal_of(chain.refuse(None, &context)));
@@ -131,6 +169,25 @@ impl Intake {
             Verdict { admitted: Some(change), .. } => self.store(agent, &draft, &change).await,
             refused => Err(refusal_of(refused)),
         }
+    }
+
+    /// The number that this very draft was given before.
+    async fn recorded(
+        &self,
+        agent: &Agent,
+        draft: &Propose,
+        call: &CheckedCall,
+    ) -> Result<Option<ProposalNumber>, Refusal> {
+        let asked = Asked {
+            request: draft.request.clone(),
+            agent: agent.label.clone(),
+            origin: draft.origin,
+            turn: agent.turn.clone(),
+            tool: call.tool().as_str().to_owned(),
+            arguments: call.arguments().as_str().to_owned(),
+            reason: draft.reason.clone(),
+        };
+        self.app.store.call(move |store| store.recorded(&asked)).await.map_err(StoreError::into_refusal)
     }
 
     fn context(&self, limits: Result<(), Refusal>) -> Context<'_> {
@@ -201,7 +258,7 @@ impl Intake {
 pub(crate) fn context(app: &App, limits: Result<(), Refusal>) -> Context<'_> {
     Context {
         fence: app.config.fence.as_ref(),
-        sign_in: if app.reads.is_some() { SignIn::Present } else { SignIn::Missing },
+        sign_in: app.sign_in(),
         autonomy: app.config.behaviour.autonomy(),
         dry_run: app.config.behaviour.dry_run(),
         now_boot_ms: app.clock.boot_ms(),

@@ -6,6 +6,7 @@ use crate::store::StoreError;
 use crate::store::backup::MOST_BYTES;
 use control::message::ExecutorSays;
 use control::pin::PinEntry;
+use protocol::guard::stands;
 use protocol::refusal::{Refusal, RefusalCode};
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -76,7 +77,7 @@ impl Transfer {
         if let Some(pin) = pin {
             self.incoming = None;
             desk.check_pin(&viewer.person, viewer.surface, &pin).await?;
-            if total > MOST_BYTES {
+            if total > MOST_BYTES && stands(RefusalCode::TooLarge) {
                 return Err(Refusal::bare(RefusalCode::TooLarge));
             }
             self.begin(app)?;

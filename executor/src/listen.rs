@@ -18,6 +18,11 @@ use tokio::task::AbortHandle;
 /// Connections of one socket that are served at once.
 const MOST: usize = 32;
 
+/// Open files that are enough for everything at once: both sockets' connections, the page's seats with four each (the
+/// browser's, the way to the page's server, and that server's two) and a read of the fleet for each, and the store. The
+/// page's server does not survive a failed accept, so it must never meet one.
+pub(crate) const DESCRIPTORS: u64 = 1_024;
+
 /// Binds both sockets: `propose.sock` 0600, `control.sock` 0660 for the operators' group.
 pub(crate) fn bind(app: &App) -> Result<(UnixListener, UnixListener), ConfigError> {
     let single = app.config.single_user();
@@ -103,6 +108,8 @@ async fn accept<F: Future<Output = ()> + Send + 'static>(listener: UnixListener,
                     && let Some(oldest) = seats.pop_front()
                 {
                     oldest.abort();
+                    // Its descriptor is given back before the next one is taken.
+                    tokio::task::yield_now().await;
                 }
                 seats.push_back(tokio::spawn(serve(stream)).abort_handle());
             }

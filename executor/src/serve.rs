@@ -16,12 +16,11 @@ use crate::store::{Started, Store, StoreError, StoreHandle};
 use crate::sweep::{offer_endings, sweep};
 use control::status::Witness;
 use host::clock::Clock;
-use hyper::header::HeaderValue;
 use policy::call::Tool;
 use policy::limits;
 use reader::endpoint::Endpoint;
 use reader::session::ReadClient;
-use reader::token::{SignIn, SignInError};
+use reader::token::{SignIn, Which};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -88,6 +87,7 @@ const LAST_RUN: Duration = Duration::from_secs(100);
 pub async fn serve(stop_with_stdin: bool) -> Result<(), ServeError> {
     // Before anything listens: a signal from here on is a clean stop.
     let mut stop = std::pin::pin!(host::stop::stop_requested(stop_with_stdin));
+    host::descriptors::ensure(listen::DESCRIPTORS).map_err(|error| ConfigError(error.to_string()))?;
     let app = start()?;
     let (propose, control) = listen::bind(&app)?;
     let intake = Arc::new(Intake::new(&app));
@@ -100,10 +100,10 @@ pub async fn serve(stop_with_stdin: bool) -> Result<(), ServeError> {
     tracing::info!(page = page.address, isolation = app.isolation().as_str(), "fleetwatch-executor is up");
     let ended = tokio::select! {
         () = &mut stop => Ok(()),
-        () = listen::serve_propose(app.clone(), intake, propose) => Ok(()),
+        () = listen::serve_propose(app.clone(), intake.clone(), propose) => Ok(()),
         () = listen::serve_control(app.clone(), desk, control) => Ok(()),
         why = page.failed() => Err(ServeError::Page(why.to_string())),
-        () = sweep(&app) => Ok(()),
+        () = sweep(&app, &intake) => Ok(()),
         () = app.restore_staged.notified() => Err(ServeError::Restore),
     };
     // A run that has begun is finished before the process goes; no other begins.
@@ -111,6 +111,7 @@ pub async fn serve(stop_with_stdin: bool) -> Result<(), ServeError> {
     let _last = tokio::time::timeout(LAST_RUN, app.one_run.lock()).await;
     page.stopped().await;
     offer_endings(&app).await;
+    intake.note_turned_away(true).await;
     if let Err(error) = app.store.call(|store| store.settle_stop()).await {
         tracing::warn!(%error, "the write-ahead log stays");
     }
@@ -126,7 +127,7 @@ fn start() -> Result<Arc<App>, ServeError> {
     })?;
     let endpoint = Endpoint::parse(&config.mcp_url, config.slot).map_err(|e| ConfigError(e.to_string()))?;
     let destination = Destination::of(&endpoint).map_err(ConfigError)?;
-    let (reads, bearer) = sign_in(&config, endpoint, &clock)?;
+    let reads = sign_in(&config, endpoint, &clock)?;
     let notifier = match &config.notify {
         Some((kind, path)) => Some(Arc::new(Notifier::load(*kind, path)?)),
         None => None,
@@ -138,7 +139,6 @@ fn start() -> Result<Arc<App>, ServeError> {
         registry,
         reads,
         destination,
-        bearer,
         frozen: AtomicBool::new(frozen),
         stopping: AtomicBool::new(false),
         store: StoreHandle::spawn(store)?,
@@ -190,23 +190,12 @@ fn open_store(config: &Config, registry: &Registry, clock: &Clock) -> Result<Ope
     Ok(Opened { store, started, slices, frozen })
 }
 
-/// The read client on the writing sign-in and the same sign-in for the write. No sign-in is a state that `status` shows, a
-/// bad file is an error.
-fn sign_in(
-    config: &Config,
-    endpoint: Endpoint,
-    clock: &Clock,
-) -> Result<(Option<ReadClient>, Option<HeaderValue>), ConfigError> {
-    let sign_in = match SignIn::load(&config.token_file) {
-        Ok(sign_in) => sign_in,
-        Err(SignInError::Missing { .. }) => return Ok((None, None)),
-        Err(error) => return Err(ConfigError(error.to_string())),
-    };
-    let bearer = sign_in.header();
-    let client = ReadClient::new(endpoint, sign_in, Arc::new(config.tools.clone()), clock.clone())
-        .map_err(|e| ConfigError(e.to_string()))?
-        .with_call_limit(Duration::from_millis(limits::READ_TO_WRITE_MS.unsigned_abs()));
-    Ok((Some(client), bearer))
+/// The read client on the writing sign-in. No sign-in is a state that `status` shows, a bad file is an error.
+fn sign_in(config: &Config, endpoint: Endpoint, clock: &Clock) -> Result<ReadClient, ConfigError> {
+    let sign_in = SignIn::load(&config.token_file, Which::Sandbox, endpoint, clock.clone())
+        .map_err(|e| ConfigError(e.to_string()))?;
+    let client = ReadClient::new(sign_in, Arc::new(config.tools.clone())).map_err(|e| ConfigError(e.to_string()))?;
+    Ok(client.with_call_limit(Duration::from_millis(limits::READ_TO_WRITE_MS.unsigned_abs())))
 }
 
 /// One slice per proposable tool: its entry, autonomy and the like, the fence, the operators.

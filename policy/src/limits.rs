@@ -18,6 +18,10 @@ pub const PENDING_LIFE: i64 = 900;
 pub const READ_TO_WRITE_MS: i64 = 15_000;
 /// How long a card must be on screen before a decision, in milliseconds.
 pub const TOO_SOON_MS: i64 = 2_000;
+/// Approvals of one person within [`LATELY`] from which a card asks for a pause.
+pub const MANY_APPROVALS: u64 = 5;
+/// What counts as lately then, in seconds.
+pub const LATELY: i64 = 1_800;
 /// Longest text argument that can be shown, in characters.
 pub const SHOWABLE_TEXT: usize = 256;
 /// Longest canonical arguments, in bytes.

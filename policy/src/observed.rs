@@ -142,6 +142,8 @@ pub struct Event {
     pub start: i64,
     /// End, Unix seconds; `None` when the answer gives none (then it stays on).
     pub end: Option<i64>,
+    /// Whether somebody confirmed it, when the answer says. Only the receipt tells it; nothing is decided on it.
+    pub confirmed: Option<bool>,
 }
 
 /// A destination on the team's list. The key is dropped where it is parsed.

@@ -4,6 +4,7 @@ use crate::call::CheckedCall;
 use crate::ids::ChannelId;
 use crate::limits;
 use crate::observed::{Channel, Device, Event, Recording};
+use protocol::guard::stands;
 use protocol::refusal::{Refusal, RefusalCode};
 use protocol::shown::{Shown, Worded};
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,10 +63,11 @@ pub fn room_rule(
     let streaming: Vec<_> =
         streaming_channels(device).into_iter().filter(|channel| !(rules.stops_streaming && own(channel))).collect();
     let mut blocked = Vec::new();
-    if !recording.is_empty() || (blind && recorders.is_empty()) {
+    let unknown = blind && recorders.is_empty();
+    if (!recording.is_empty() || unknown) && stands(RefusalCode::RoomRecording) {
         blocked.push(Blocked::Recording { channels: recording });
     }
-    if !streaming.is_empty() || blind {
+    if (!streaming.is_empty() || blind) && stands(RefusalCode::RoomStreaming) {
         blocked.push(Blocked::Streaming { channels: streaming });
     }
     blocked.extend(event.and_then(|event| event_rule(event, rules.lead_minutes, now)));
@@ -96,10 +98,10 @@ fn event_rule(event: &Event, lead_minutes: u32, now: i64) -> Option<Blocked> {
     let until_start = event.start.saturating_sub(now);
     if until_start <= 0 {
         let on = event.end.is_none_or(|end| end > now);
-        return on.then(|| Blocked::EventLive { title: event.title.clone() });
+        return (on && stands(RefusalCode::EventLive)).then(|| Blocked::EventLive { title: event.title.clone() });
     }
     let minutes = until_start.saturating_add(59) / 60;
-    (until_start <= i64::from(lead_minutes) * 60)
+    (until_start <= i64::from(lead_minutes) * 60 && stands(RefusalCode::EventSoon))
         .then(|| Blocked::EventSoon { title: event.title.clone(), minutes: minutes.max(1) })
 }
 

@@ -15,8 +15,13 @@ fn blocked(call: &CheckedCall, world: &Observed) -> Vec<&'static str> {
 
 fn with_event(start: i64, end: Option<i64>) -> Observed {
     let mut world = observed();
-    let event =
-        Event { id: "e".to_owned(), title: "Seminar".to_owned(), start: NOW + start, end: end.map(|e| NOW + e) };
+    let event = Event {
+        id: "e".to_owned(),
+        title: "Seminar".to_owned(),
+        start: NOW + start,
+        end: end.map(|e| NOW + e),
+        confirmed: None,
+    };
     world.events.insert(master(HALL), Some(event));
     world
 }

@@ -51,7 +51,13 @@ pub(crate) fn device(id: &str, name: &str) -> Device {
 }
 
 pub(crate) fn event() -> Event {
-    Event { id: EVENT.to_owned(), title: "Seminar".to_owned(), start: NOW + 10_000, end: Some(NOW + 13_600) }
+    Event {
+        id: EVENT.to_owned(),
+        title: "Seminar".to_owned(),
+        start: NOW + 10_000,
+        end: Some(NOW + 13_600),
+        confirmed: None,
+    }
 }
 
 /// Everything calm: both rooms online and idle, one far event in the hall.

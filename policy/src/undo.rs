@@ -33,6 +33,7 @@ pub fn undo_of(call: &CheckedCall) -> Option<Undo> {
 mod tests {
     use super::*;
     use crate::tool_policy::ToolPolicy;
+    use std::collections::BTreeSet;
 
     fn call(tool: &str, arguments: &str) -> CheckedCall {
         let arguments = Canonical::parse(arguments.as_bytes()).unwrap();
@@ -44,6 +45,7 @@ mod tests {
         let stream =
             r#"{"channel_id":"1","device_id":"20311112222","stream_id":"7d1f0c9e-2b34-4c56-8d78-9e0f1a2b3c4d"}"#;
         let recording = |action| format!(r#"{{"action":"{action}","device_ids":["20311112222-1"]}}"#);
+        let mut tools = BTreeSet::new();
         for (tool, arguments, undo) in [
             ("batch_recording", recording("start"), Some(("batch_recording", recording("stop")))),
             ("batch_recording", recording("stop"), None),
@@ -51,7 +53,13 @@ mod tests {
             ("stop_stream_endpoint", stream.to_owned(), Some(("start_stream_endpoint", stream.to_owned()))),
             ("batch_reboot", r#"{"device_ids":["20311112222"]}"#.to_owned(), None),
             ("batch_firmware_update", r#"{"device_ids":["20311112222"]}"#.to_owned(), None),
+            (
+                "confirm_cms_event_on_device",
+                r#"{"device_id":"20311112222","event_id":"k3x9w0c1v7b5n2m8q4zz:1927880000"}"#.to_owned(),
+                None,
+            ),
         ] {
+            tools.insert(tool);
             let found = undo_of(&call(tool, &arguments));
             let found = found.map(|undo| (undo.tool.as_str(), undo.arguments.as_str().to_owned()));
             assert_eq!(found, undo, "{tool} {arguments}");
@@ -60,5 +68,6 @@ mod tests {
                 call(tool, &arguments);
             }
         }
+        assert_eq!(tools, Tool::ALL.iter().map(|tool| tool.as_str()).collect());
     }
 }

@@ -3,7 +3,9 @@
 //! RFC 8785 with what it leaves open closed: integers within ±(2^53−1) only, no duplicate keys, ASCII keys. A number
 //! that a second implementation could round is refused, never rounded.
 
+use crate::guard::stands;
 use crate::json::Strict;
+use crate::refusal::RefusalCode;
 use serde::de::DeserializeSeed;
 use serde_json::Value;
 use std::cell::Cell;
@@ -82,14 +84,17 @@ impl Canonical {
     /// # Errors
     /// [`JsonError`] with the rule and the place.
     pub fn parse(bytes: &[u8]) -> Result<Self, JsonError> {
-        if bytes.len() > MAX_BYTES {
+        if bytes.len() > MAX_BYTES && stands(RefusalCode::TooLarge) {
             return Err(JsonError { why: JsonRefusal::TooLarge, line: 1, column: 1 });
         }
         let why = Cell::new(None);
         let mut reader = serde_json::Deserializer::from_slice(bytes);
         let value = Strict { why: &why, depth: 0 }
             .deserialize(&mut reader)
-            .and_then(|value| reader.end().map(|()| value))
+            .and_then(|value| match reader.end() {
+                Err(more) if stands(RefusalCode::NotJson) => Err(more),
+                Ok(()) | Err(_) => Ok(value),
+            })
             .map_err(|error| place(&why, &error, bytes))?;
         Self::render(value)
     }
@@ -211,6 +216,9 @@ mod tests {
 
     #[test]
     fn depth_keys_and_rubbish_are_refused() {
+        let nested = |levels| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        Canonical::parse(nested(32).as_bytes()).unwrap();
+        assert_eq!(why(&nested(33)), JsonRefusal::TooDeep);
         assert_eq!(why(&"[".repeat(33)), JsonRefusal::TooDeep);
         assert_eq!(why(&"[".repeat(10_000)), JsonRefusal::TooDeep);
         assert_eq!(why("{\"é\":1}"), JsonRefusal::KeyNotAscii);

@@ -1,5 +1,7 @@
 //! The first message in each direction on every socket.
 
+use crate::guard::stands;
+use crate::refusal::RefusalCode;
 use serde::{Deserialize, Serialize};
 
 /// The version of every word in `protocol` and `control`. A changed golden file needs a new number here.
@@ -28,7 +30,7 @@ impl Hello {
     /// Whether the two can talk.
     #[must_use]
     pub fn speaks_ours(&self) -> bool {
-        self.wire == WIRE_VERSION
+        self.wire == WIRE_VERSION || !stands(RefusalCode::WireVersion)
     }
 }
 
@@ -80,6 +82,19 @@ impl Isolation {
         match self {
             Self::None => "none",
             Self::Users => "users",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_wire_version_is_not_ours_whatever_the_build() {
+        assert!(Hello { build: "somebody's".to_owned(), ..Hello::ours() }.speaks_ours());
+        for wire in [0, WIRE_VERSION - 1, WIRE_VERSION + 1, u16::MAX] {
+            assert!(!Hello { wire, ..Hello::ours() }.speaks_ours(), "{wire}");
         }
     }
 }

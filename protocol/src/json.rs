@@ -1,6 +1,8 @@
 //! A strict visitor over `serde_json`: what plain parsing would silently accept is an error here.
 
 use crate::canonical::JsonRefusal;
+use crate::guard::stands;
+use crate::refusal::RefusalCode;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::cell::Cell;
@@ -23,14 +25,15 @@ impl Strict<'_> {
     }
 
     fn deeper<E: Error>(&self) -> Result<Self, E> {
-        if self.depth >= MAX_DEPTH {
+        if self.depth >= MAX_DEPTH && stands(RefusalCode::TooDeep) {
             return Err(self.refuse(JsonRefusal::TooDeep));
         }
         Ok(Self { why: self.why, depth: self.depth + 1 })
     }
 
     fn integer<E: Error>(&self, number: i64) -> Result<Value, E> {
-        if number.unsigned_abs() > crate::canonical::MAX_INTEGER.unsigned_abs() {
+        let far = number.unsigned_abs() > crate::canonical::MAX_INTEGER.unsigned_abs();
+        if far && stands(RefusalCode::IntegerOutOfRange) {
             return Err(self.refuse(JsonRefusal::IntegerOutOfRange));
         }
         Ok(Value::from(number))
@@ -67,12 +70,16 @@ impl<'de> Visitor<'de> for Strict<'_> {
     fn visit_u64<E: Error>(self, number: u64) -> Result<Value, E> {
         match i64::try_from(number) {
             Ok(number) => self.integer(number),
-            Err(_) => Err(self.refuse(JsonRefusal::IntegerOutOfRange)),
+            Err(_) if stands(RefusalCode::IntegerOutOfRange) => Err(self.refuse(JsonRefusal::IntegerOutOfRange)),
+            Err(_) => Ok(Value::from(number)),
         }
     }
 
-    fn visit_f64<E: Error>(self, _: f64) -> Result<Value, E> {
-        Err(self.refuse(JsonRefusal::NumberNotInteger))
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Value, E> {
+        if stands(RefusalCode::NumberNotInteger) {
+            return Err(self.refuse(JsonRefusal::NumberNotInteger));
+        }
+        Ok(Value::from(number))
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
@@ -96,10 +103,10 @@ impl<'de> Visitor<'de> for Strict<'_> {
         let inner = self.deeper()?;
         let mut object = Map::new();
         while let Some(key) = map.next_key::<String>()? {
-            if !key.is_ascii() {
+            if !key.is_ascii() && stands(RefusalCode::KeyNotAscii) {
                 return Err(self.refuse(JsonRefusal::KeyNotAscii));
             }
-            if object.contains_key(&key) {
+            if object.contains_key(&key) && stands(RefusalCode::DuplicateKey) {
                 return Err(self.refuse(JsonRefusal::DuplicateKey));
             }
             object.insert(key, map.next_value_seed(inner)?);

@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn a_unit_left_out_has_no_event_only_without_a_cms() {
         let ids = [master(HALL), master(LAB)];
-        let event = Event { id: "a".into(), title: String::new(), start: 1, end: None };
+        let event = Event { id: "a".into(), title: String::new(), start: 1, end: None, confirmed: None };
         let found = Events::from([(master(HALL), Some(event))]);
         let events = complete(found.clone(), &ids, Ok(CmsNames::new())).unwrap();
         assert_eq!(events.get(&master(LAB)), Some(&None));

@@ -2,7 +2,7 @@
 // the Rust suite judges it. Anything that does not go as a person would expect ends this with an error.
 //
 // Usage: node page.mjs NODE_FOLDER STORY; one line of JSON on standard input says where to go:
-// {"page", "secret", "pin", "numbers", "room", "shots"}.
+// {"page", "secret", "pin", "numbers", "room", "shots"}, and for the story of all pages "code" and "clocks".
 
 import { createRequire } from "node:module";
 import { mkdirSync, readFileSync } from "node:fs";
@@ -12,7 +12,7 @@ const [nodeFolder, story] = process.argv.slice(2);
 const require = createRequire(join(nodeFolder, "page.mjs"));
 const { chromium } = require("playwright-core");
 const axe = require("axe-core").source;
-const { page: home, secret, pin, numbers, room, shots } = JSON.parse(readFileSync(0, "utf8"));
+const { page: home, secret, pin, numbers, room, shots, code, clocks } = JSON.parse(readFileSync(0, "utf8"));
 
 // A little more than a card must have been on screen.
 const READING = 2100;
@@ -60,7 +60,7 @@ const inView = (page, selector) =>
   }, selector);
 
 async function violations(page) {
-  await page.evaluate(axe);
+  await page.evaluate(`window.axe || (() => {${axe}})()`);
   const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
   return found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(" ")).join(", ")}`);
 }
@@ -72,9 +72,9 @@ async function picture(page, name, width) {
   await page.screenshot({ path: join(shots, `${name}.png`) });
 }
 
-// One page at every width in both schemes: pictures, what overflows, what axe finds.
-async function look(page, name, withAxe = true) {
-  const found = { title: await page.title(), wide: [], axe: [], denyHidden: [] };
+// One page at every width in both schemes, and at twice the text: pictures, what overflows, what axe finds.
+async function look(page, name, withPictures = true) {
+  const found = { title: await page.title(), wide: [], axe: [], denyHidden: [], zoomed: await zoomed(page) };
   for (const colorScheme of SCHEMES) {
     await page.emulateMedia({ colorScheme });
     for (const width of WIDTHS) {
@@ -83,14 +83,17 @@ async function look(page, name, withAxe = true) {
       const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       if (over > 0) found.wide.push(`${width}: ${over}`);
       if ((await inView(page, ".denybar button.deny")) === false) found.denyHidden.push(`${width} ${colorScheme}`);
-      await picture(page, `${name}-${width}-${colorScheme}`, width);
+      // Dark differs in its colours alone, which no width changes.
+      if (colorScheme === "light" || width === 1280) {
+        found.axe.push(...(await violations(page)).map((one) => `${width} ${colorScheme}: ${one}`));
+      }
+      if (withPictures) await picture(page, `${name}-${width}-${colorScheme}`, width);
     }
-    if (withAxe) found.axe.push(...(await violations(page)));
   }
   await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize({ width: 360, height: 640 });
   await page.evaluate(() => scrollTo(0, 0));
-  await page.screenshot({ path: join(shots, `${name}-phone.png`) });
+  if (withPictures) await page.screenshot({ path: join(shots, `${name}-phone.png`) });
   await page.setViewportSize({ width: 1280, height: 800 });
   seen.pages[name] = found;
 }
@@ -143,7 +146,7 @@ async function withScript(browser) {
   await page.locator("button.yes").click();
   await page.locator("[role=alert]").waitFor();
   seen.tooSoon = { alert: (await page.locator("[role=alert]").innerText()).trim(), focus: await focusedFirst(page) };
-  await look(page, "card-again", false);
+  await look(page, "card-again");
 
   await page.goto(`${home}card/${numbers.start}`);
   await focusedFirst(page);
@@ -161,7 +164,7 @@ async function withScript(browser) {
     foot: await page.locator("footer").innerText(),
     buttons: await page.locator("main button").allInnerTexts(),
     approve: await reachable(page, "button.yes"),
-    zoomed: await zoomed(page),
+    tree: await page.locator("body").ariaSnapshot(),
   };
   await look(page, "card");
   const before = await page.locator("details.why table").first().isVisible();
@@ -187,6 +190,7 @@ async function withScript(browser) {
     focus: await focusedFirst(page),
     heading: (await page.locator("h1").innerText()).trim(),
     approve: await reachable(page, "button.yes"),
+    tree: await page.locator("body").ariaSnapshot(),
   };
   await look(page, "confirm");
   await page.locator("#confirm").fill("another room");
@@ -368,7 +372,79 @@ async function withoutScript(browser) {
   await picture(page, "es-history-360", 360);
 }
 
-const STORIES = { "with-script": withScript, "without-script": withoutScript, keyboard };
+// Where people have users of their own, in Spanish.
+async function withCode(browser) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "es-ES" });
+  const page = await context.newPage();
+  watch(page);
+  await page.goto(home);
+  seen.lang = await page.locator("html").getAttribute("lang");
+  await look(page, "es-login-code", false);
+  await page.locator("#code").fill("12345678");
+  await page.locator("button.main").click();
+  await page.locator("[role=alert]").waitFor();
+  await look(page, "es-login-code-again", false);
+  await page.locator("#code").fill(code);
+  await page.locator("button.main").click();
+  await page.locator("form.out").waitFor();
+  await look(page, "es-queue-empty", false);
+}
+
+// The pages that a good day does not show, in Spanish: Deny only, a card shown again, outcomes that are unknown,
+// refused and expired, a refusal. The browser's own clock is wrong all the time, each time differently.
+async function allPages(browser) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "es-ES" });
+  const page = await context.newPage();
+  watch(page);
+  const show = (name) => look(page, `es-${name}`, false);
+  const main = () => page.locator("main").innerText();
+  const [before, after] = clocks;
+  await page.clock.install({ time: before });
+  await page.goto(home);
+  await show("login");
+  await logIn(page);
+  await page.locator("ol.queue").waitFor();
+  await show("queue");
+
+  await page.goto(`${home}card/${numbers.denyOnly}`);
+  seen.denyOnly = { text: await main(), buttons: await page.locator("main button").allInnerTexts() };
+  await show("card-deny-only");
+
+  await page.goto(`${home}card/${numbers.unknown}`);
+  await page.locator("button.yes").click();
+  await page.locator("[role=alert]").waitFor();
+  await show("card-again");
+  await page.goto(`${home}card/${numbers.unknown}`);
+  seen.early = { clock: await page.evaluate(() => Date.now()), text: await main() };
+  await page.clock.setFixedTime(after);
+  await page.goto(`${home}card/${numbers.unknown}`);
+  seen.late = { clock: await page.evaluate(() => Date.now()), text: await main() };
+  await show("card");
+  await page.waitForTimeout(READING);
+  await page.locator("button.yes").click();
+  seen.unknown = await outcome(page);
+  await show("outcome-unknown");
+
+  await page.goto(`${home}card/${numbers.refused}`);
+  await page.waitForTimeout(READING);
+  await page.locator("button.yes").click();
+  await page.locator("#confirm").waitFor();
+  await show("confirm");
+  await page.locator("#confirm").fill(room);
+  await page.locator("button.yes").click();
+  seen.refused = await outcome(page);
+  await show("outcome-refused");
+
+  await page.goto(`${home}outcome/${numbers.expired}`);
+  seen.expired = await outcome(page);
+  await show("outcome-expired");
+  seen.refusal = { status: (await page.goto(`${home}card/999`)).status(), text: await main() };
+  await show("refusal");
+  await page.goto(`${home}history`);
+  await show("history");
+}
+
+const STORIES = { "with-script": withScript, "without-script": withoutScript, keyboard, "all-pages": allPages, "with-code": withCode };
 
 mkdirSync(shots, { recursive: true });
 const browser = await chromium.launch({

@@ -5,6 +5,7 @@ pub mod base64;
 pub mod crates;
 pub mod demo;
 pub mod hex;
+pub mod needles;
 pub mod places;
 pub mod processes;
 pub mod sources;

@@ -7,8 +7,8 @@ mod tests {
     use protocol::refusal::RefusalCode;
     use std::collections::{BTreeMap, BTreeSet};
 
-    /// Read by the build that only the tests use; nobody sets them to run Fleetwatch.
-    const NO_SETTINGS: [&str; 2] = ["FLEETWATCH_BARRIER", "FLEETWATCH_BUILD_BARRIERS"];
+    /// Read by builds that only the tests use; nobody sets them to run Fleetwatch.
+    const NO_SETTINGS: [&str; 3] = ["FLEETWATCH_BARRIER", "FLEETWATCH_BUILD_BARRIERS", "FLEETWATCH_DANGEROUS_GUARD"];
     /// Paths with these ends are looked for.
     const ENDS: [&str; 10] = [".rs", ".md", ".yaml", ".toml", ".txt", ".jsonl", ".mjs", ".py", ".sql", "/"];
 

@@ -1,7 +1,7 @@
 //! What is kept and what comes back: the audit's export, backup and restore, page codes, and the undo of a change (issue
 //! lines 2.9, 2.22, 2.26 and 2.28), with the real programs.
 
-use fleetwatch_tests::world::{World, must, recording, some, until};
+use fleetwatch_tests::world::{World, must, recording, skipped, some, until};
 use protocol::propose::ProposalState;
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
@@ -184,7 +184,7 @@ fn where_one_user_runs_everything_there_is_no_page_code() {
 #[test]
 fn a_page_code_opens_one_session_once() {
     if !has_namespaces() {
-        println!("skipped: only root can be another user, on a machine with another group");
+        skipped("only root can be another user, on a machine with another group (mount namespaces)");
         return;
     }
     let builder = World::builder().without_assistant().group("fleetwatch-operators");
@@ -234,4 +234,29 @@ fn the_undo_of_a_change_is_proposed_approved_and_undoes_it() {
     assert_eq!(writes[1].arguments["action"], "stop");
     let news = world.control().row(must(protocol::ids::ProposalNumber::new(2).ok_or("none"), "2"));
     assert!(news.state == ProposalState::Ok && !news.undoable, "{news:?}");
+}
+
+// `issue line 2.28`: the sweep prunes, and status says so.
+#[test]
+fn a_start_prunes_what_is_too_old_and_status_shows_it() {
+    let mut world = World::builder().without_assistant().start();
+    let (hall, chapel) = (world.room("Hall A"), world.room("Chapel"));
+    let old = must(world.propose("a", RECORD, &recording("start", &hall, 1)), "a proposal");
+    let young = must(world.propose("b", RECORD, &recording("start", &chapel, 1)), "a proposal");
+    for number in [old, young] {
+        must(world.control().deny(number), "no");
+    }
+    assert_eq!(world.stop_executor(), Some(0));
+    let aged = "UPDATE proposals SET created_at = created_at - 401 * 86400 WHERE number = 1";
+    assert_eq!(must(world.database().execute(aged, []), "an old row"), 1);
+    world.start_executor();
+    let pruned = until(SOON, "the prune", || world.control().status().pruned);
+    assert!(pruned.0 < 60 && pruned.1 == 1, "{pruned:?}");
+    let (_, status) = world.status();
+    assert_eq!(status["executor"]["pruned"]["rows"], 1, "{status}");
+    let left: Vec<_> = world.control().history().into_iter().map(|row| row.number).collect();
+    assert_eq!(left, [young]);
+    let told = world.audit("pruned");
+    assert_eq!((told.len(), &told[0].2["proposals"]), (1, &json!(1)));
+    assert_eq!(world.control().audit().broken, None, "the audit keeps its story");
 }

@@ -1,4 +1,5 @@
-//! What the machine does to the real executor: its wall clock is set, its disk fails, is full or cannot be written.
+//! What the machine does to the real executor: its wall clock is set, its disk fails, is full or cannot
+//! be written; and in which order disk and wire are reached.
 
 #[cfg(test)]
 #[path = "machine/clock.rs"]
@@ -6,3 +7,6 @@ mod clock;
 #[cfg(test)]
 #[path = "machine/disk.rs"]
 mod disk;
+#[cfg(test)]
+#[path = "machine/order.rs"]
+mod order;

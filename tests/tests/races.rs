@@ -2,6 +2,9 @@
 //! same moment. One of them wins, the other is told who, and the fleet sees one write where a yes won and none elsewhere.
 //! Ten thousand more, with the clock and the withdrawing turn, are raced on the store itself, where no card must be read.
 
+#[path = "races/two_open.rs"]
+mod two_open;
+
 use control::card::Card;
 use control::message::Approve;
 use fleetwatch_tests::world::{Answer, ControlClient, PageClient, READING, World, must, recording, some, until};

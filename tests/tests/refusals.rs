@@ -13,6 +13,8 @@ mod limits;
 mod modes;
 #[path = "refusals/page.rs"]
 mod page;
+#[path = "refusals/rights.rs"]
+mod rights;
 #[path = "refusals/room.rs"]
 mod room;
 #[path = "refusals/strangers.rs"]

@@ -348,4 +348,41 @@ fn an_old_database_that_came_back_is_seen_by_spent_log_and_witness() {
     assert_eq!((exit, status["executor"]["witness"].as_str()), (1, Some("newer")), "{status}");
     assert_eq!(world.audit("witness_newer").len(), 1);
     assert_eq!(world.writes().len(), 1, "the one from before");
+
+    // A restart does not make it unsaid, although the next witness is this database's own.
+    for _ in 0..2 {
+        let verified = world.ctl(&["audit", "verify"]);
+        let said = String::from_utf8_lossy(&verified.stdout).into_owned();
+        assert_eq!(verified.status.code(), Some(1), "{said}");
+        assert!(said.contains("rows are missing before it"), "{said}");
+        assert_eq!(world.stop_executor(), Some(0));
+        world.start_executor();
+        let (own, _) = world.witness("a", None).poll();
+        drop(world.witness("a", Some(own)));
+    }
+}
+
+#[test]
+fn an_audit_whose_end_was_cut_off_is_found_by_the_command_also_after_a_restart() {
+    let mut world = World::builder().without_assistant().start();
+    let number = must(world.propose("a", RECORD, &recording("start", &world.room("Hall A"), 1)), "a proposal");
+    must(world.approve(number), "yes");
+    let (whole, _) = world.witness("a", None).poll();
+    assert_eq!(world.ctl(&["audit", "verify"]).status.code(), Some(0));
+    assert_eq!(world.stop_executor(), Some(0));
+    let cut =
+        world.database().execute("DELETE FROM audit WHERE sequence > ?", [i64::try_from(whole.sequence).unwrap() - 3]);
+    assert!(must(cut, "a cut") >= 3);
+    world.start_executor();
+    // The chain fits by itself; the assistant knows better.
+    assert_eq!(world.ctl(&["audit", "verify"]).status.code(), Some(0));
+    drop(world.witness("a", Some(whole)));
+    for _ in 0..2 {
+        let verified = world.ctl(&["audit", "verify"]);
+        let said = String::from_utf8_lossy(&verified.stdout).into_owned();
+        assert_eq!(verified.status.code(), Some(1), "{said}");
+        assert!(said.contains("rows are missing"), "{said}");
+        assert_eq!(world.stop_executor(), Some(0));
+        world.start_executor();
+    }
 }

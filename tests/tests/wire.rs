@@ -184,6 +184,7 @@ fn an_answer_that_is_not_understood_is_unknown_and_a_devices_words_are_an_error(
             let Ok(news) = ended else { return must(Err(format!("{ended:?}")), answer) };
             assert_eq!(news.state, *state, "{answer}: {news:?}");
             assert!(news.detail.contains(words), "{answer}: {news:?}");
+            assert!(news.detail.contains("read back: channel 1 is stopped"), "{answer}: a write left: {news:?}");
             assert!(!news.detail.contains("abcdefghijklmnopqrstuvwxyz"), "{news:?}");
             assert_eq!(writes_seen(&world), place + 1, "{answer}: exactly one more");
         },

@@ -139,8 +139,8 @@ pub(super) enum Meant<'a> {
 /// Rooms whose whole name or alias stands in the question; a longer name wins over one inside it.
 pub(super) fn named<'a>(folded: &str, team: &'a Team, rules: &Rules) -> Vec<&'a Device> {
     let mut found: Vec<(usize, usize, &Device)> = Vec::new();
-    for device in &team.devices {
-        for name in names(device, rules) {
+    for (device, names) in names(team, rules) {
+        for name in names {
             if let Some(start) = whole(folded, &name) {
                 found.push((start, start + name.len(), device));
             }
@@ -167,18 +167,19 @@ pub(super) fn meant<'a>(folded: &str, team: &'a Team, rules: &Rules) -> Meant<'a
     }
     let common = common(team);
     let (numbers, plain): (Vec<&str>, Vec<&str>) = asked.iter().partition(|word| is_number(word));
-    let score = |device: &Device| {
-        let of = |name: String| {
-            let own: BTreeSet<&str> = words(&name).collect();
+    let score = |names: &[String]| {
+        let of = |name: &String| {
+            let own: BTreeSet<&str> = words(name).collect();
             if !numbers.iter().all(|number| own.contains(number)) {
                 return 0;
             }
             let said = plain.iter().filter(|word| own.contains(**word) && !common.contains(**word)).count();
             said + numbers.len()
         };
-        names(device, rules).into_iter().map(of).max().unwrap_or(0)
+        names.iter().map(of).max().unwrap_or(0)
     };
-    let scored: Vec<(usize, &Device)> = team.devices.iter().map(|device| (score(device), device)).collect();
+    let scored: Vec<(usize, &Device)> =
+        names(team, rules).into_iter().map(|(device, names)| (score(&names), device)).collect();
     let best = scored.iter().map(|(score, _)| *score).max().unwrap_or(0);
     if best == 0 {
         let lists = words(folded).any(|word| LISTING.contains(&word));
@@ -207,12 +208,18 @@ fn common(team: &Team) -> BTreeSet<String> {
     counts.into_iter().filter(|(_, count)| half > 1 && *count > half).map(|(word, _)| word).collect()
 }
 
-// The unit's own name and what `policy.yaml` calls it, folded.
-fn names(device: &Device, rules: &Rules) -> Vec<String> {
-    let own = device.name.trim();
-    let known = rules.behaviour.rooms().iter().find(|room| room.name == own);
-    let aliases = known.map(|room| room.aliases.as_slice()).unwrap_or_default();
-    std::iter::once(own).chain(aliases.iter().map(String::as_str)).map(fold).collect()
+// Each unit with its own name and what `policy.yaml` calls it, folded. An alias that some unit has for its own name
+// would point at the wrong room: left out.
+fn names<'a>(team: &'a Team, rules: &Rules) -> Vec<(&'a Device, Vec<String>)> {
+    let own = |device: &Device| fold(device.name.trim());
+    let official: BTreeSet<String> = team.devices.iter().map(own).collect();
+    let rooms = rules.behaviour.rooms();
+    let all = |device: &'a Device| {
+        let aliases = rooms.aliases(&device.id).iter().map(|alias| fold(alias));
+        let aliases = aliases.filter(|alias| !official.contains(alias));
+        (device, std::iter::once(own(device)).chain(aliases).collect())
+    };
+    team.devices.iter().map(all).collect()
 }
 
 fn whole(text: &str, name: &str) -> Option<usize> {

@@ -83,6 +83,7 @@ fn take_in(state: &mut State, found: &[Finding], seen: &Seen, rules: &Rules) {
     let (mut began, mut ended) = (0, 0);
     for one in found {
         let new = Open {
+            unit: one.unit().to_owned(),
             room: one.room.clone(),
             priority: one.priority,
             what: one.what.clone(),

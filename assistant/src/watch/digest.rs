@@ -92,10 +92,10 @@ fn capped(mut lines: Vec<String>, language: Language) -> Vec<String> {
 
 /// Findings under their priorities, each room once; storage is one line and no problem.
 pub(crate) fn grouped(lines: &mut Vec<String>, list: &[Open], (rules, language): (&Rules, Language)) {
-    // Notes stand under a room's first item.
-    let mut noted: Vec<String> = Vec::new();
+    // A note stands under its room's first item.
+    let mut noted: Vec<&str> = Vec::new();
     for priority in Priority::ALL {
-        let some: Vec<Open> = list.iter().filter(|open| open.priority == priority).cloned().collect();
+        let some: Vec<&Open> = list.iter().filter(|open| open.priority == priority).collect();
         if some.is_empty() {
             continue;
         }
@@ -110,33 +110,36 @@ pub(crate) fn grouped(lines: &mut Vec<String>, list: &[Open], (rules, language):
             continue;
         }
         lines.push(format!("{}:", title.get(language)));
-        for line in by_room(&some, language) {
-            lines.push(line.0);
-            if !noted.contains(&line.1) {
-                let note = Worded::new("note", "nota");
-                lines.extend(rules.notes(&line.1).iter().map(|text| format!("  {}: {text}", note.get(language))));
-                noted.push(line.1);
+        for (line, unit) in by_room(some, language) {
+            lines.push(line);
+            if !noted.contains(&unit) {
+                let title = Worded::new("note", "nota");
+                lines.extend(rules.note(unit).map(|note| format!("  {}: {note}", title.get(language))));
+                noted.push(unit);
             }
         }
     }
 }
 
-// Each room once: its line, and its name.
-fn by_room(list: &[Open], language: Language) -> Vec<(String, String)> {
-    let mut rooms: Vec<(&str, Vec<&str>)> = Vec::new();
+// Each room once: its line, and its unit.
+fn by_room<'a>(list: impl IntoIterator<Item = &'a Open>, language: Language) -> Vec<(String, &'a str)> {
+    let mut rooms: Vec<(&Open, Vec<&str>)> = Vec::new();
     for open in list {
         let what = open.what.get(language);
-        match rooms.iter_mut().find(|(room, _)| *room == open.room) {
+        match rooms.iter_mut().find(|(room, _)| room.unit == open.unit) {
             Some((_, whats)) => whats.push(what),
-            None => rooms.push((&open.room, vec![what])),
+            None => rooms.push((open, vec![what])),
         }
     }
-    rooms.iter().map(|(room, whats)| (format!("- {room}: {}", whats.join("; ")), (*room).to_owned())).collect()
+    let line =
+        |(open, whats): &(&'a Open, Vec<&str>)| (format!("- {}: {}", open.room, whats.join("; ")), open.unit.as_str());
+    rooms.iter().map(line).collect()
 }
 
 /// The findings of a look as the lists of a post take them.
 pub(crate) fn as_open(found: &[Finding], now: i64) -> Vec<Open> {
     let open = |one: &Finding| Open {
+        unit: one.unit().to_owned(),
         room: one.room.clone(),
         priority: one.priority,
         what: one.what.clone(),
@@ -246,16 +249,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn notes_stand_under_a_rooms_first_item_and_only_the_newest_three() {
+    async fn a_note_stands_once_under_its_own_units_first_item() {
         let mut files = readings();
         unit(&mut files, 0, &json!({"Status": "offline", "Firmware": "4.1.0"}));
-        let rules = rules("rooms:\n  - name: Hall A\n    notes: [one, two, three, \"four\"]\n");
+        // Another unit of the same name has no note of its own.
+        unit(&mut files, 1, &json!({"Status": "offline", "Name": "Hall A"}));
+        let rules = rules("rooms:\n  \"20300000000\": {note: Keys at the desk}\n");
         let text = attention(&look(&files, NOON).await, &rules, Language::English);
-        assert!(
-            text.contains("- Hall A: offline\n  note: two\n  note: three\n  note: four\nFix soon:\n- Hall A: firmware"),
-            "{text}"
-        );
-        assert_eq!(text.matches("note:").count(), 3);
+        let want = "- Hall A: offline\n  note: Keys at the desk\n- Hall A: offline\nFix soon:\n- Hall A: firmware";
+        assert!(text.contains(want), "{text}");
+        assert_eq!(text.matches("note:").count(), 1);
     }
 
     #[test]

@@ -52,6 +52,13 @@ pub(crate) struct Finding {
     pub(crate) what: Worded,
 }
 
+impl Finding {
+    /// The unit's id.
+    pub(crate) fn unit(&self) -> &str {
+        self.key.split_once(':').map_or(self.key.as_str(), |(unit, _)| unit)
+    }
+}
+
 /// The kinds whose end is not worth a word, and which are not said again.
 pub(crate) fn is_momentary(key: &str) -> bool {
     matches!(kind_of(key).split(':').next(), Some("reboot" | "storage"))

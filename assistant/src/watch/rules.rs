@@ -3,12 +3,10 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use policy::behaviour::{Behaviour, TimeOfDay, Vertical};
+use policy::ids::MasterId;
 use policy::observed::Device;
 use policy::redact::redact_text;
 use protocol::shown::{Language, Shown, Worded};
-
-/// Most notes that are quoted with a room.
-const MOST_NOTES: usize = 3;
 
 /// Everything that decides what is found and when it is said.
 #[derive(Debug, Clone)]
@@ -72,11 +70,11 @@ impl Rules {
         }
     }
 
-    /// The newest notes about the room that is shown under this name, oldest first.
-    pub(crate) fn notes(&self, room: &str) -> Vec<String> {
-        let known = self.behaviour.rooms().iter().find(|known| shown(&known.name) == room);
-        let notes = known.map(|known| known.notes.as_slice()).unwrap_or_default();
-        notes.iter().skip(notes.len().saturating_sub(MOST_NOTES)).map(|note| Shown::whole(note).into_string()).collect()
+    /// What the venue wants told about the room of the unit with this id.
+    pub(crate) fn note(&self, unit: &str) -> Option<String> {
+        let unit = MasterId::new(unit)?;
+        let note = self.behaviour.rooms().note(&unit);
+        if note.is_empty() { None } else { Some(Shown::whole(note).into_string()) }
     }
 
     fn local(&self, at: i64, format: &str) -> Option<String> {

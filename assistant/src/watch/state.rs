@@ -21,6 +21,8 @@ const DAYS: usize = 90;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Open {
+    /// The unit's id.
+    pub(crate) unit: String,
     /// The room's name, safe to show.
     pub(crate) room: String,
     /// How soon.

@@ -138,6 +138,39 @@ async fn an_executor_that_left_before_the_approval_has_approved_nothing() {
 }
 
 #[tokio::test]
+async fn a_decision_without_an_answer_may_have_been_made_and_says_where_to_look() {
+    // It hangs up behind the request, or answers something else.
+    for answer in [None, Some(ExecutorSays::PinSaved)] {
+        let run = tempfile::tempdir().unwrap();
+        testing::executor(run.path(), move |_| answer.clone());
+        let session = testing::session(run.path());
+        let paper = Paper::default();
+        let out = &mut paper.out();
+        assert_eq!(deny(&session, out, number(7), true).await, Exit::Unknown);
+        assert_eq!(deny_all(&session, out, true).await, Exit::Unknown);
+        assert_eq!(undo(&session, out, number(7), true).await, Exit::Unknown);
+        assert_eq!(crate::standstill::freeze(&session, out, true).await, Exit::Unknown);
+        let looks: Vec<_> = paper.text().lines().map(str::to_owned).collect();
+        for (line, look) in looks.iter().zip(["approvals show 7", "approvals list", "approvals list", "status"]) {
+            let value: Value = serde_json::from_str(line).unwrap();
+            let detail = value["detail"].as_str().unwrap();
+            assert_eq!(value["refused"], "lost");
+            assert!(detail.ends_with(&format!("may have been done. Look first: fleetwatchctl {look}")), "{detail}");
+        }
+        assert_eq!((looks.len(), list(&session, out, true).await), (4, Exit::Wrong));
+    }
+}
+
+#[tokio::test]
+async fn a_decision_that_is_refused_or_never_sent_was_not_made() {
+    let run = tempfile::tempdir().unwrap();
+    let session = testing::session(run.path());
+    assert_eq!(deny(&session, &mut Paper::default().out(), number(7), false).await, Exit::Wrong);
+    testing::executor(run.path(), |_| Some(ExecutorSays::Refused(Refusal::bare(RefusalCode::NotWaiting))));
+    assert_eq!(deny(&session, &mut Paper::default().out(), number(7), false).await, Exit::Wrong);
+}
+
+#[tokio::test]
 async fn list_show_deny_and_history_say_what_the_executor_said() {
     let run = tempfile::tempdir().unwrap();
     let heard = testing::executor(run.path(), |say| {
@@ -155,6 +188,10 @@ async fn list_show_deny_and_history_say_what_the_executor_said() {
             | OperatorSays::Backup { .. }
             | OperatorSays::Freeze
             | OperatorSays::Hello(_)
+            | OperatorSays::Login { .. }
+            | OperatorSays::LoginCallback { .. }
+            | OperatorSays::LoginWait
+            | OperatorSays::Logout { .. }
             | OperatorSays::PageCode { .. }
             | OperatorSays::PinSet { .. }
             | OperatorSays::Restore { .. }

@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::out::Out;
 use crate::render::pick;
 use crate::session::Session;
-use crate::verbs::failed;
+use crate::verbs::failed_change;
 use control::message::{ExecutorSays, OperatorSays};
 use protocol::ids::ProposalNumber;
 use serde_json::json;
@@ -14,7 +14,7 @@ use serde_json::json;
 pub(crate) async fn undo(session: &Session, out: &mut Out, number: ProposalNumber, json: bool) -> Exit {
     let undo = match proposed(session, number).await {
         Ok(undo) => undo,
-        Err(error) => return failed(&error, out, json),
+        Err(error) => return failed_change(&error, session, (out, json), "approvals list"),
     };
     if json {
         out.json(&json!({ "number": undo, "undoes": number }));
@@ -36,7 +36,7 @@ pub(crate) async fn undo(session: &Session, out: &mut Out, number: ProposalNumbe
 async fn proposed(session: &Session, number: ProposalNumber) -> Result<ProposalNumber, ClientError> {
     let mut control = Control::open(&session.places).await?;
     let ExecutorSays::Admitted { number } = control.ask(OperatorSays::ProposeUndo { number }).await? else {
-        return Err(Control::surprise());
+        return Err(Control::surprise_of_a_change());
     };
     Ok(number)
 }

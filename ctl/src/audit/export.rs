@@ -5,6 +5,7 @@ use super::rows::{Linked, Rows, row_json};
 use crate::cli::ExportFormat;
 use crate::client::ClientError;
 use crate::exit::Exit;
+use crate::interrupts::Interrupts;
 use crate::newfile::{NewFile, NewFileError};
 use crate::out::{Out, complain};
 use crate::render::json_text;
@@ -43,7 +44,7 @@ impl From<NewFileError> for Failed {
 
 /// Writes them out, oldest first.
 pub(crate) async fn export(session: &Session, out: &mut Out, wish: &Export<'_>) -> Exit {
-    match written(session, out, wish).await {
+    match unless_stopped(session, out, wish).await {
         Ok((rows, path)) => {
             if let Some(path) = path {
                 out.line(&format!("{rows} rows are in {}", path.display()));
@@ -60,6 +61,18 @@ pub(crate) async fn export(session: &Session, out: &mut Out, wish: &Export<'_>) 
             Exit::Wrong
         }
     }
+}
+
+// A file that is not whole goes, also when the command is ended from outside.
+async fn unless_stopped<'a>(
+    session: &Session,
+    out: &mut Out,
+    wish: &Export<'a>,
+) -> Result<(u64, Option<&'a Path>), Failed> {
+    let Some(path) = wish.output else { return written(session, out, wish).await };
+    let mut interrupts = Interrupts::watch().map_err(|error| NewFileError::Io(path.to_owned(), error))?;
+    let stopped = || Err(NewFileError::Stopped(path.to_owned()).into());
+    interrupts.or_done(written(session, out, wish)).await.unwrap_or_else(stopped)
 }
 
 async fn written<'a>(session: &Session, out: &mut Out, wish: &Export<'a>) -> Result<(u64, Option<&'a Path>), Failed> {

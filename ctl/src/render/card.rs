@@ -41,6 +41,7 @@ pub(crate) fn compact(card: &Card, language: Language, columns: usize) -> String
     for target in &facts.targets {
         let value = format!("{} ({}, {})", safe(&target.name), safe(&target.id), safe(&target.model));
         page.field(pick(language, "Room", "Sala"), &value);
+        venues_words(&mut page, target, language);
         page.field(pick(language, "State", "Estado"), &state(target, language));
         page.field(pick(language, "Event", "Evento"), &safe(target.event.get(language)));
     }
@@ -59,11 +60,25 @@ fn title(card: &Card, language: Language) -> String {
 
 fn target_fields(page: &mut Page, target: &TargetFact, language: Language) {
     page.field(pick(language, "Room", "Sala"), &safe(&target.name));
+    venues_words(page, target, language);
     page.field(pick(language, "Device id", "Id del equipo"), &safe(&target.id));
     let model = format!("{}, firmware {}", safe(&target.model), safe(&target.firmware));
     page.field(pick(language, "Model", "Modelo"), &model);
     page.field(pick(language, "State", "Estado"), &state(target, language));
     page.field(pick(language, "Event", "Evento"), &safe(target.event.get(language)));
+}
+
+/// What policy.yaml has to say about the room, when it has.
+fn venues_words(page: &mut Page, target: &TargetFact, language: Language) {
+    let known_as = target.known_as.iter().map(|alias| safe(alias)).collect::<Vec<_>>().join(", ");
+    for (label, value) in [
+        (pick(language, "Also called", "También llamada"), known_as),
+        (pick(language, "Note", "Nota"), safe(&target.note)),
+    ] {
+        if !value.is_empty() {
+            page.field(label, &value);
+        }
+    }
 }
 
 fn state(target: &TargetFact, language: Language) -> String {
@@ -94,6 +109,9 @@ fn consequences(page: &mut Page, card: &Card, language: Language) {
     }
     for note in &card.notes {
         page.field(pick(language, "Note", "Aviso"), &safe(note.get(language)));
+    }
+    if let Some(pause) = words::pause_note(card.approved_lately) {
+        page.field(pick(language, "Note", "Aviso"), pause.get(language));
     }
     for why in &facts.deny_only {
         page.field(pick(language, "Deny only", "Solo denegar"), &safe(why.get(language)));
@@ -151,6 +169,7 @@ pub(crate) fn card_json(card: &Card) -> Value {
         "read_at": both(&card.read_at),
         "expires_in": card.expires_in,
         "others_waiting": card.others_waiting,
+        "approved_lately": card.approved_lately,
         "gates": card.gates.iter().map(super::gates::gate_json).collect::<Vec<_>>(),
     })
 }
@@ -159,6 +178,8 @@ fn target_json(target: &TargetFact) -> Value {
     json!({
         "id": target.id,
         "name": target.name,
+        "known_as": target.known_as,
+        "note": target.note,
         "model": target.model,
         "firmware": target.firmware,
         "online": both(&target.online),
@@ -270,6 +291,17 @@ mod tests {
         let spanish = card(&sample_card(7), Language::Spanish, 80);
         assert!(spanish.contains("Escrito por el asistente, sin comprobar"), "{spanish}");
         assert!(spanish.contains("vence en 14 min 59 s"), "{spanish}");
+    }
+
+    #[test]
+    fn after_many_approvals_the_card_asks_for_a_pause() {
+        for (count, told) in [(0, false), (4, false), (5, true), (9, true)] {
+            let many = Card { approved_lately: count, ..sample_card(7) };
+            let (english, spanish) = (card(&many, Language::English, 100), card(&many, Language::Spanish, 100));
+            assert_eq!(english.contains(&format!("You have approved {count} changes")), told, "{english}");
+            assert_eq!(spanish.contains(&format!("Ha aprobado {count} cambios")), told, "{spanish}");
+            assert_eq!(card_json(&many)["approved_lately"], count);
+        }
     }
 
     #[test]

@@ -122,6 +122,7 @@ fn card_of(text: &str) -> Card {
     (facts.tool, facts.reason, facts.isolation) = (own(), own(), own());
     for target in &mut facts.targets {
         (target.id, target.name, target.model, target.firmware) = (own(), own(), own(), own());
+        (target.known_as, target.note) = (vec![own(), own()], own());
         (target.event, target.online) = (words.clone(), words.clone());
         (target.recording, target.streaming) = (words.clone(), words.clone());
     }
@@ -203,5 +204,86 @@ fn the_emulator_does_notice_what_is_not_written_out() {
         let (grid, effects) = seen(&format!("before\n{hostile}\nafter\n"), 80);
         let expected = lines(&format!("before\n{written}\nafter\n"), grid.len());
         assert!(!effects.is_empty() || grid != expected, "{hostile:?}");
+    }
+}
+
+/// Xorshift: the same numbers at every run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % u64::try_from(sides).unwrap()).unwrap()
+    }
+
+    fn text(&mut self, least: usize, most: usize) -> String {
+        const FROM: [char; 16] =
+            ['a', 'Z', '0', ' ', ' ', '"', '\\', '<', '{', ',', '\n', '\u{1b}', '\u{202e}', '\u{200b}', 'é', '字'];
+        let length = least + self.roll(most - least + 1);
+        (0..length).map(|_| FROM[self.roll(FROM.len())]).collect()
+    }
+}
+
+// A card as an executor could send it, or as one that was taken over could.
+fn random_card(seed: u64) -> Card {
+    let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut card = sample_card(7);
+    card.facts.targets.truncate(1);
+    for _ in 0..dice.roll(3) {
+        card.facts.targets.push(card.facts.targets[0].clone());
+    }
+    for target in &mut card.facts.targets {
+        target.id = dice.text(1, 40);
+        target.name = dice.text(0, 120);
+    }
+    card.facts.arguments.truncate(1);
+    for _ in 0..dice.roll(4) {
+        card.facts.arguments.push(card.facts.arguments[0].clone());
+    }
+    for argument in &mut card.facts.arguments {
+        argument.name = dice.text(1, 30);
+        argument.json = serde_json::Value::from(dice.text(0, 300)).to_string();
+    }
+    card.facts.reason = dice.text(0, 300);
+    card
+}
+
+fn packed(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+// `issue line 2.6`, for the terminal.
+#[test]
+fn every_argument_byte_and_every_target_id_of_any_card_can_be_read_on_the_terminal() {
+    for seed in 0..150 {
+        let one = random_card(seed);
+        let ids = one.facts.targets.iter().map(|target| &target.id);
+        let names = one.facts.arguments.iter().map(|argument| &argument.name);
+        let texts: Vec<String> = ids
+            .chain(names)
+            .chain(one.facts.arguments.iter().map(|argument| &argument.json))
+            .map(|text| super::safe(text))
+            .collect();
+        for language in [Language::English, Language::Spanish] {
+            for columns in [60, 80, 100] {
+                let (rows, effects) = seen(&card::card(&one, language, columns), columns);
+                assert_eq!(effects, [""; 0], "seed {seed}");
+                let shown = packed(&rows.join("\n"));
+                for text in &texts {
+                    assert!(
+                        shown.contains(&packed(text)),
+                        "seed {seed}, {columns}: {text:?} is not in\n{}",
+                        rows.join("\n")
+                    );
+                }
+            }
+            // On a line without end the blanks are there one by one, too.
+            let flat = card::card(&one, language, 10_000);
+            for text in &texts {
+                assert!(flat.contains(text.trim_end()), "seed {seed}: {text:?} is not in\n{flat}");
+            }
+        }
     }
 }

@@ -11,6 +11,7 @@ use policy::gates::Context;
 use policy::ids::MasterId;
 use policy::limits;
 use policy::observed::{Device, Observed, StreamDestination};
+use policy::rooms::Rooms;
 use policy::tool_policy::ToolPolicy;
 use policy::words::{self, ChannelWord, DenyOnly, Named};
 use protocol::canonical::Canonical;
@@ -28,6 +29,7 @@ pub(crate) struct Setting<'a> {
     pub(crate) tools: &'a ToolPolicy,
     pub(crate) context: Context<'a>,
     pub(crate) slot: Slot,
+    pub(crate) rooms: &'a Rooms,
     pub(crate) isolation: Isolation,
     pub(crate) zone: &'a TimeZone,
 }
@@ -39,6 +41,7 @@ impl<'a> Setting<'a> {
             tools: &app.config.tools,
             context: crate::intake::context(app, Ok(())),
             slot: app.config.slot,
+            rooms: app.config.behaviour.rooms(),
             isolation: app.isolation(),
             zone: &app.zone,
         }
@@ -132,10 +135,10 @@ fn heading((call, observed): (&CheckedCall, &Observed)) -> Option<Worded> {
     Some(words::heading(call.tool(), call.action(), &device.name, named))
 }
 
-/// The destination that the call names, as the team's list has it.
+/// The destination that the call names, as the checks find it on the team's list: without it they refuse, and the card is
+/// Deny only.
 fn destination<'a>(call: &CheckedCall, observed: &'a Observed) -> Option<&'a StreamDestination> {
-    let streams = observed.streams.as_deref().unwrap_or_default();
-    call.stream_id().and_then(|id| streams.iter().find(|stream| stream.id == id))
+    policy::fingerprint::destination_of(call, observed).ok()
 }
 
 /// What stands against the change whatever a person says: the checks of intake again, the bound state, the bound names.
@@ -228,6 +231,8 @@ fn target_fact(setting: &Setting<'_>, device: &Device, observed: &Observed) -> T
     TargetFact {
         id: device.id.as_str().to_owned(),
         name: words::name(&device.name),
+        known_as: known_as(setting.rooms, device, observed),
+        note: Shown::whole(setting.rooms.note(&device.id)).into_string(),
         model: Shown::capped(&device.model, limits::MODEL).into_string(),
         firmware: Shown::capped(&device.firmware, limits::MODEL).into_string(),
         online: words::online(device.online),
@@ -235,6 +240,16 @@ fn target_fact(setting: &Setting<'_>, device: &Device, observed: &Observed) -> T
         streaming: words::streaming_of(device),
         event,
     }
+}
+
+/// What people here call the room. An alias that another unit has for its name would point at the wrong room: left out.
+fn known_as(rooms: &Rooms, device: &Device, observed: &Observed) -> Vec<String> {
+    let is_anothers = |alias: &str| {
+        let alias = alias.to_lowercase();
+        observed.team.devices.iter().any(|other| other.id != device.id && other.name.trim().to_lowercase() == alias)
+    };
+    let aliases = rooms.aliases(&device.id).iter().filter(|alias| !is_anothers(alias));
+    aliases.map(|alias| Shown::whole(alias).into_string()).collect()
 }
 
 /// Names for the ids on the card: display text, bound through the referents.

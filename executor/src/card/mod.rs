@@ -11,19 +11,23 @@ mod when;
 pub(crate) use when::when;
 
 use crate::app::App;
+use crate::binding::BoundRecord;
 use crate::desk::{Viewer, YesTo};
 use crate::store::{ProposalRow, StoreError, StoredProposal};
 use control::card::{Card, CardFacts};
-use policy::call::CheckedCall;
+use policy::call::{CheckedCall, Tool};
 use policy::observed::Observed;
 use policy::room::room_rule;
+use policy::tool_policy::ToolPolicy;
 use policy::undo::Undo;
 use protocol::canonical::Canonical;
 use protocol::gate::GateResult;
+use protocol::guard::stands;
 use protocol::ids::ProposalNumber;
 use protocol::propose::ProposalState;
 use protocol::refusal::{Refusal, RefusalCode};
 use protocol::shown::Worded;
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
@@ -56,17 +60,23 @@ pub(crate) async fn look(app: &App, number: ProposalNumber) -> Result<Looked, Re
         })
         .await
         .map_err(StoreError::into_refusal)?;
-    if row.state != ProposalState::Pending {
+    if row.state != ProposalState::Pending && stands(RefusalCode::NotWaiting) {
         return Err(Refusal::new(RefusalCode::NotWaiting, &row.who_won()));
     }
-    let call = stored.as_ref().map_err(Clone::clone).and_then(|stored| call_of(app, stored));
+    let call = stored
+        .as_ref()
+        .map_err(Clone::clone)
+        .and_then(|stored| call_of((&app.config.tools, &app.slices), stored.record()));
     let observed = match &call {
         Ok(call) => app.observe(call).await,
         Err(refusal) => Err(refusal.clone()),
     };
     let facts = facts::build(&facts::Setting::of(app), &row, &stored, (&call, &observed));
-    let digest = digest_of(&facts)?;
-    Ok(Looked { call, observed, facts, digest, expires_in: row.expires_in, gates: trace::gates(&row.gates) })
+    let record = stored.as_ref().ok().map(StoredProposal::record);
+    let digest = digest_of(&facts, record)?;
+    // A trace that somebody edited is no reason for anything: only what was bound is shown.
+    let gates = record.map(|record| trace::gates(&record.gates)).unwrap_or_default();
+    Ok(Looked { call, observed, facts, digest, expires_in: row.expires_in, gates })
 }
 
 /// A card for one viewer, with its ticket. Marks it seen.
@@ -77,13 +87,13 @@ pub(crate) async fn card_for(app: &App, viewer: &Viewer, looked: Looked) -> Resu
     let number = looked.facts.number;
     let (digest, session, boot_ms) = (looked.digest, viewer.session, app.clock.boot_ms());
     let (person, surface) = (viewer.person.name().to_string(), viewer.surface.as_str());
-    let (ticket, waiting) = app
+    let (ticket, waiting, approved_lately) = app
         .store
         .call(move |store| {
             // The one effect of looking, and only the word expired_seen reads it.
             store.mark_seen(number, surface, &person)?;
             let shown = ticket::Shown { number, digest: &digest, session: &session };
-            Ok((ticket::issue(store.keys(), shown, boot_ms)?, store.queue()?.0))
+            Ok((ticket::issue(store.keys(), shown, boot_ms)?, store.queue()?.0, store.approved_lately(&person)?))
         })
         .await
         .map_err(StoreError::into_refusal)?;
@@ -100,6 +110,7 @@ pub(crate) async fn card_for(app: &App, viewer: &Viewer, looked: Looked) -> Resu
         read_at,
         expires_in: u64::try_from(looked.expires_in).unwrap_or(0),
         others_waiting: waiting.saturating_sub(1),
+        approved_lately,
         gates: looked.gates,
     })
 }
@@ -114,9 +125,10 @@ pub(crate) fn check_yes(yes: &YesTo, looked: &Looked) -> Result<CheckedCall, Ref
     match (&looked.facts.confirm, &yes.confirm) {
         (None, _) if !looked.facts.disruptive => {}
         (Some(wanted), Some(typed)) if wanted.trim() == typed.trim() => {}
-        (wanted, _) => {
+        (wanted, _) if stands(RefusalCode::RoomNotConfirmed) => {
             return Err(Refusal::new(RefusalCode::RoomNotConfirmed, wanted.as_deref().unwrap_or_default()));
         }
+        (None | Some(_), _) => {}
     }
     looked.call.clone()
 }
@@ -126,20 +138,23 @@ pub(crate) fn check_yes(yes: &YesTo, looked: &Looked) -> Result<CheckedCall, Ref
 /// # Errors
 /// `card_changed`, `not_approvable`.
 pub(crate) fn check_facts(yes: &YesTo, looked: &Looked) -> Result<(), Refusal> {
-    if !host::secret::same(&looked.digest, &yes.digest) {
+    if !host::secret::same(&looked.digest, &yes.digest) && stands(RefusalCode::CardChanged) {
         return Err(Refusal::bare(RefusalCode::CardChanged));
     }
-    if let Some(reason) = looked.facts.deny_only.first() {
+    if let Some(reason) = looked.facts.deny_only.first()
+        && stands(RefusalCode::NotApprovable)
+    {
         return Err(Refusal::new(RefusalCode::NotApprovable, &reason.en));
     }
     Ok(())
 }
 
-/// Whether the ticket is the one of this card, this session and this number, and at least two seconds old now.
+/// Whether the ticket is the one of this card, this session and this number, and at least two seconds old now. Gives how
+/// many seconds ago the card was shown.
 ///
 /// # Errors
 /// `bad_ticket`, `too_soon`.
-pub(crate) async fn check_ticket(app: &App, viewer: &Viewer, yes: &YesTo) -> Result<(), Refusal> {
+pub(crate) async fn check_ticket(app: &App, viewer: &Viewer, yes: &YesTo) -> Result<i64, Refusal> {
     let (number, digest, session, ticket) = (yes.number, yes.digest, viewer.session, yes.ticket.clone());
     let now = app.clock.boot_ms();
     app.store
@@ -152,21 +167,23 @@ pub(crate) async fn check_ticket(app: &App, viewer: &Viewer, yes: &YesTo) -> Res
 }
 
 /// The call that the stored arguments mean under the policy in force; a changed schema is a changed policy.
-fn call_of(app: &App, stored: &StoredProposal) -> Result<CheckedCall, Refusal> {
-    let record = stored.record();
+fn call_of((tools, slices): (&ToolPolicy, &BTreeMap<Tool, i64>), record: &BoundRecord) -> Result<CheckedCall, Refusal> {
     let arguments = Canonical::parse(record.arguments.as_bytes())?;
-    let call = app.config.tools.check_call(&record.tool, &arguments)?;
-    let slice = app.slices.get(&call.tool());
-    if i64::from(call.schema_version()) != record.schema_version || slice != Some(&record.policy_version) {
+    let call = tools.check_call(&record.tool, &arguments)?;
+    let same = i64::from(call.schema_version()) == record.schema_version
+        && slices.get(&call.tool()) == Some(&record.policy_version);
+    if !same && stands(RefusalCode::PolicyChanged) {
         return Err(Refusal::bare(RefusalCode::PolicyChanged));
     }
     Ok(call)
 }
 
-/// SHA-256 over the facts in canonical form: the same in both languages and on every surface.
-fn digest_of(facts: &CardFacts) -> Result<[u8; 32], Refusal> {
-    let value = serde_json::to_value(facts).map_err(|_| Refusal::bare(RefusalCode::StoreFailed))?;
-    Ok(Sha256::digest(Canonical::from_value(&value)?.as_str().as_bytes()).into())
+/// SHA-256 over the facts and the whole bound record in canonical form: the same in both languages and on every surface,
+/// another for every other record, even where the card shows no difference (`issue line 2.6`).
+fn digest_of(facts: &CardFacts, record: Option<&BoundRecord>) -> Result<[u8; 32], Refusal> {
+    let facts = serde_json::to_value(facts).map_err(|_| Refusal::bare(RefusalCode::StoreFailed))?;
+    let whole = json!({ "facts": facts, "record": record.map(BoundRecord::to_value) });
+    Ok(Sha256::digest(Canonical::from_value(&whole)?.as_str().as_bytes()).into())
 }
 
 /// What the run would refuse for the room's state now: information, not a gate.

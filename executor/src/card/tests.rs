@@ -1,8 +1,9 @@
-//! What a card says, written down in full: every tool in ten situations, in both languages (`snapshots/`), and what must
+//! What a card says, written down in full: every tool in twelve situations, in both languages (`snapshots/`), and what must
 //! hold for any proposal at all.
 
 mod properties;
 mod scene;
+mod yes;
 
 use control::card::CardFacts;
 use protocol::shown::{Language, Worded};
@@ -28,6 +29,9 @@ fn listing(facts: &CardFacts, language: Language) -> String {
     ];
     for target in &facts.targets {
         lines.push(format!("target: {} ({}), {}, {}", target.name, target.id, target.model, target.firmware));
+        if !(target.known_as.is_empty() && target.note.is_empty()) {
+            lines.push(format!("  also called: {:?}, note: {}", target.known_as, target.note));
+        }
         for (label, words) in [
             ("online", &target.online),
             ("recording", &target.recording),
@@ -90,7 +94,7 @@ fn every_card_says_exactly_what_its_snapshot_says() {
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
     assert_eq!(found, known, "a snapshot that no situation makes");
-    assert_eq!(found.len(), 70);
+    assert_eq!(found.len(), 84);
 }
 
 #[test]
@@ -101,8 +105,19 @@ fn only_calm_and_busy_rooms_can_be_approved() {
             arrange(&mut scene);
             let facts = scene.facts();
             // Notes, not walls: the room may be free again by the time of the run.
-            let may = ["calm", "in-use", "event-soon", "hostile-names", "real-unit"].contains(&situation);
+            let may = [
+                "calm",
+                "in-use",
+                "event-soon",
+                "hostile-names",
+                "real-unit",
+                "also-called",
+                "destination-in-capitals",
+            ]
+            .contains(&situation);
             assert_eq!(facts.deny_only.is_empty(), may, "{situation} {}: {:?}", call.name, facts.deny_only);
+            let streams = call.name.ends_with("-stream");
+            assert!(!may || !streams || facts.named.iter().any(|named| named.label.en == "Destination"), "{situation}");
         }
     }
 }

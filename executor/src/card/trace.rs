@@ -1,4 +1,4 @@
-//! The gates' trace as the row holds it, back as what the card shows behind "why".
+//! The gates' trace as it was bound, back as what the card shows behind "why".
 
 use protocol::canonical::Canonical;
 use protocol::gate::{Evidence, GateId, GateResult};

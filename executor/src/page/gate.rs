@@ -103,6 +103,8 @@ async fn accept(listener: TcpListener, ways: Arc<Ways>, seats: Arc<Seats>) {
                 let id = seat.id();
                 let served = tokio::spawn(serve(stream, theirs, Arc::clone(&ways), seat));
                 seats.attach(id, served.abort_handle());
+                // Whoever had to give way gives its descriptor back before the next one is taken.
+                tokio::task::yield_now().await;
             }
             Err(error) => {
                 tracing::warn!(%error, "the approval page cannot accept a connection; trying again");

@@ -115,8 +115,6 @@ impl Purpose {
 pub(super) struct Inside {
     /// Who, on the page, in this session.
     pub(super) viewer: Viewer,
-    /// How many changes were approved in it.
-    pub(super) approvals: u32,
     key: Arc<Key32>,
 }
 
@@ -165,7 +163,7 @@ impl Sessions {
         self.close(cookie);
         let id = random_token()?;
         let viewer = Viewer { person, surface: Surface::Page, session: sha256(id.expose().as_bytes()) };
-        let inside = Inside { viewer, approvals: 0, key: Arc::new(Key32::random()?) };
+        let inside = Inside { viewer, key: Arc::new(Key32::random()?) };
         let now = self.clock.boot_ms();
         let mut open = self.lock();
         if open.len() >= SESSIONS {
@@ -198,14 +196,6 @@ impl Sessions {
             session.used_ms = now;
         }
         Some(session.inside.clone())
-    }
-
-    /// Counts one approval in the session.
-    pub(super) fn approved(&self, viewer: &Viewer) {
-        let mut open = self.lock();
-        if let Some(session) = open.iter_mut().find(|session| same(&session.inside.viewer.session, &viewer.session)) {
-            session.inside.approvals = session.inside.approvals.saturating_add(1);
-        }
     }
 
     /// Ends the session of a cookie, if there is one.

@@ -3,6 +3,7 @@
 use super::audit::{self, Step};
 use super::{Keys, Store, StoreError};
 use policy::limits;
+use protocol::guard::stands;
 use protocol::ids::{Label, ProposalNumber};
 use protocol::refusal::{Refusal, RefusalCode};
 use rusqlite::{Connection, Transaction, params};
@@ -47,7 +48,7 @@ pub(super) fn check(connection: &Connection, agent: &Label) -> Result<(), StoreE
         [agent.as_str()],
         |r| r.get(0),
     )?;
-    if paused {
+    if paused && stands(RefusalCode::AgentPaused) {
         return Err(StoreError::Refused(Refusal::new(RefusalCode::AgentPaused, agent.as_str())));
     }
     Ok(())

@@ -7,6 +7,7 @@ use super::spent::SpentLine;
 use super::{Store, StoreError};
 use crate::barrier::barrier;
 use crate::binding::BoundApproval;
+use protocol::guard::stands;
 use protocol::ids::ProposalNumber;
 use protocol::refusal::{Refusal, RefusalCode};
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
@@ -52,10 +53,11 @@ impl Store {
         let proposal = load(&tx, &self.keys, number)?;
         let (approval, mac, consumed_before) = approval_of(&tx, &proposal)?;
         // A spent line is enough to refuse, even when the database has forgotten.
-        if consumed_before || self.spent.is_spent(&approval.id) {
+        if (consumed_before || self.spent.is_spent(&approval.id)) && stands(RefusalCode::ApprovalUsed) {
             return Err(StoreError::refused(RefusalCode::ApprovalUsed));
         }
-        if !host::secret::same(approval.mac(&self.keys)?.as_bytes(), mac.as_bytes()) {
+        let same = host::secret::same(approval.mac(&self.keys)?.as_bytes(), mac.as_bytes());
+        if !same && stands(RefusalCode::BindingMismatch) {
             return Err(StoreError::refused(RefusalCode::BindingMismatch));
         }
         if !swap(&tx, number, &approval, &boot_id)? {
@@ -75,7 +77,10 @@ impl Store {
         )?;
         barrier("before_spent");
         let line = SpentLine { store_id: self.keys.store_id.clone(), number, approval: approval.id.clone() };
-        self.spent.append(&line, unix)?;
+        let logged = self.spent.append(&line, unix);
+        if stands(RefusalCode::StoreFailed) {
+            logged?;
+        }
         barrier("after_spent");
         tx.commit()?;
         barrier("after_consume");
@@ -95,15 +100,15 @@ fn swap(
          WHERE id = ?1 AND used = 0 AND expires_at > db_now() AND expires_boot_ms > boot_now() AND boot_id = ?2",
         params![approval.id, boot_id],
     )?;
-    if swapped != 1 {
-        let code = if approval.boot_id == boot_id { RefusalCode::ApprovalExpired } else { RefusalCode::BootChanged };
+    let code = if approval.boot_id == boot_id { RefusalCode::ApprovalExpired } else { RefusalCode::BootChanged };
+    if swapped != 1 && stands(code) {
         return Err(StoreError::refused(code));
     }
     let moved = tx.execute(
         "UPDATE proposals SET state = 'consumed' WHERE number = ? AND state = 'approved'",
         [sql_number(number)],
     )?;
-    Ok(moved == 1)
+    Ok(moved == 1 || !stands(RefusalCode::NotWaiting))
 }
 
 fn approval_of(tx: &Transaction<'_>, proposal: &StoredProposal) -> Result<(BoundApproval, String, bool), StoreError> {

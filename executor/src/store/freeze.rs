@@ -4,6 +4,7 @@ use super::audit::{self, Step};
 use super::{Store, StoreError};
 use crate::decide::{Decision, Surface};
 use crate::principals::Person;
+use protocol::guard::stands;
 use protocol::ids::ProposalNumber;
 use protocol::refusal::RefusalCode;
 use rusqlite::{Connection, OptionalExtension};
@@ -75,7 +76,10 @@ impl Store {
 
 /// Refuses while everything is frozen.
 pub(super) fn check(connection: &Connection) -> Result<(), StoreError> {
-    if frozen(connection)? { Err(StoreError::refused(RefusalCode::Frozen)) } else { Ok(()) }
+    if frozen(connection)? && stands(RefusalCode::Frozen) {
+        return Err(StoreError::refused(RefusalCode::Frozen));
+    }
+    Ok(())
 }
 
 fn frozen(connection: &Connection) -> Result<bool, StoreError> {

@@ -5,12 +5,14 @@
 
 mod acks;
 mod agents;
+mod asked;
 pub(crate) mod audit;
 pub(crate) mod backup;
 mod consume;
 mod error;
 mod freeze;
 mod handle;
+mod losses;
 mod moves;
 mod outcome;
 mod proposal;
@@ -20,6 +22,7 @@ mod slices;
 mod spent;
 mod start;
 
+pub(crate) use asked::Asked;
 pub use audit::ChainReport;
 pub use consume::ConsumedApproval;
 pub use error::StoreError;
@@ -90,12 +93,7 @@ impl Store {
     }
 
     fn open_in(folder: &Path, clock: &Clock) -> Result<(Self, Started), StoreError> {
-        if rusqlite::version_number() < OLDEST_SQLITE {
-            return Err(StoreError::Corrupt(format!(
-                "SQLite {} is too old; 3.51.3 or newer is needed",
-                rusqlite::version()
-            )));
-        }
+        check_sqlite(rusqlite::version_number())?;
         host::files::ensure_private_dir(folder)
             .and_then(|()| host::files::check_dir(folder, host::files::Owner::Me, 0o700))
             .map_err(|e| StoreError::File(e.to_string()))?;
@@ -153,12 +151,19 @@ impl Store {
         audit::rows(&self.connection, after)
     }
 
-    /// Walks the whole audit chain.
+    /// Walks the whole audit chain, and names the row that tells of a loss when the chain fits.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
     pub fn verify_audit(&self) -> Result<ChainReport, StoreError> {
-        audit::verify(&self.connection, &self.keys)
+        let report = audit::verify(&self.connection, &self.keys)?;
+        if report.broken.is_some() {
+            return Ok(report);
+        }
+        Ok(match losses::first(&self.connection)? {
+            Some((row, lost)) => ChainReport { rows: row - 1, broken: Some((row, lost)), ..report },
+            None => report,
+        })
     }
 
     /// Empties the write-ahead log into the database, so that a copy of `store.db` taken while stopped is whole.
@@ -188,6 +193,17 @@ impl Store {
         tx.commit()?;
         Ok(done)
     }
+}
+
+/// Whether this SQLite, in its own numbering, keeps what it is given.
+fn check_sqlite(version: i32) -> Result<(), StoreError> {
+    if version >= OLDEST_SQLITE {
+        return Ok(());
+    }
+    let [major, minor, patch] = [version / 1_000_000, version / 1_000 % 1_000, version % 1_000];
+    Err(StoreError::Corrupt(format!(
+        "SQLite {major}.{minor}.{patch} is too old; 3.51.3 or newer is needed; install a fleetwatch that brings it"
+    )))
 }
 
 fn lock(folder: &Path) -> Result<Flock<File>, StoreError> {

@@ -7,20 +7,33 @@ use super::{Store, StoreError};
 use crate::binding::BoundApproval;
 use protocol::ids::ProposalNumber;
 use protocol::propose::ProposalState;
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 use serde_json::json;
 
 impl Store {
+    /// How many changes a person approved within the last half hour, on any surface and in any session: a pattern of
+    /// yes after yes shows, and signing in again does not hide it.
+    pub(crate) fn approved_lately(&self, person: &str) -> Result<u64, StoreError> {
+        let count: i64 = self.connection.query_row(
+            "SELECT count(*) FROM approvals WHERE principal = ? AND created_at > db_now() - ?",
+            params![person, policy::limits::LATELY],
+            |r| r.get(0),
+        )?;
+        Ok(u64::try_from(count).unwrap_or(0))
+    }
+
     /// pending → approved with its approval row. `make` gets the verified proposal, the database clock and the boot clock.
     pub(crate) fn approve_row(
         &mut self,
         number: ProposalNumber,
+        seconds_after_card: i64,
         make: impl FnOnce(&StoredProposal, i64, i64) -> BoundApproval,
     ) -> Result<bool, StoreError> {
         self.write(|tx, keys| {
             super::freeze::check(tx)?;
             let proposal = load(tx, keys, number)?;
-            let (now, boot): (i64, i64) = tx.query_row("SELECT db_now(), boot_now()", [], |r| Ok((r.get(0)?, r.get(1)?)))?;
+            let (now, boot): (i64, i64) =
+                tx.query_row("SELECT db_now(), boot_now()", [], |r| Ok((r.get(0)?, r.get(1)?)))?;
             let approval = make(&proposal, now, boot);
             let moved = tx.execute(
                 "UPDATE proposals SET state = 'approved', decided_at = db_now(), decided_by = ?1, surface = ?2
@@ -57,7 +70,8 @@ impl Store {
                 |r| r.get(0),
             )?;
             let waited = now - proposal.created_at();
-            let detail = json!({ "approval": approval.id, "card": approval.digest, "approvals_in_session": count, "seconds_after_proposal": waited });
+            let detail = json!({ "approval": approval.id, "card": approval.digest, "approvals_in_session": count,
+                "seconds_after_card": seconds_after_card, "seconds_after_proposal": waited });
             audit::append(
                 tx,
                 keys,
@@ -88,7 +102,15 @@ impl Store {
                 params![to.as_str(), who.0, who.1, sql_number(number), from.as_str()],
             )?;
             if moved == 1 {
-                let detail = json!({ "from": from.as_str(), "state": to.as_str() });
+                // Nothing when the person said no without a card.
+                let looked: Option<i64> = tx
+                    .query_row(
+                        "SELECT max(0, db_now() - at) FROM seen WHERE proposal = ? AND surface = ? AND person = ?",
+                        params![sql_number(number), who.1, who.0],
+                        |r| r.get(0),
+                    )
+                    .optional()?;
+                let detail = json!({ "from": from.as_str(), "state": to.as_str(), "seconds_after_card": looked });
                 audit::append(
                     tx,
                     keys,

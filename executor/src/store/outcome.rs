@@ -110,8 +110,8 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`]; the outcome stands.
-    pub(crate) fn add_receipt(&mut self, number: ProposalNumber, receipt: &str) -> Result<(), StoreError> {
-        let receipt = Shown::capped(receipt, MAX_DETAIL).into_string();
+    pub(crate) fn add_receipt(&mut self, number: ProposalNumber, receipt: &Shown) -> Result<(), StoreError> {
+        let receipt = receipt.as_str();
         self.write(|tx, keys| {
             tx.execute(
                 "UPDATE proposals SET detail = CASE detail WHEN '' THEN ?1 ELSE detail || '; ' || ?1 END WHERE number = ?2",

@@ -1,10 +1,12 @@
 //! Proposals: admitted under the limits, loaded only when their MAC fits.
 
+use super::asked::{Asked, recorded_answer};
 use super::audit::{self, Step};
 use super::read::{number_of, sql_number};
 use super::{Keys, Store, StoreError};
 use crate::binding::BoundRecord;
 use policy::limits;
+use protocol::guard::stands;
 use protocol::ids::{Label, ProposalNumber};
 use protocol::propose::{Origin, ProposalState};
 use protocol::refusal::{Refusal, RefusalCode};
@@ -126,7 +128,7 @@ impl Store {
         self.expire_due()?;
         let boot_id = self.clock.boot_id().to_owned();
         self.write(|tx, keys| {
-            if let Some(number) = recorded_answer(tx, new)? {
+            if let Some(number) = recorded_answer(tx, &Asked::of(new))? {
                 return Ok(number);
             }
             check_limits(tx, new, limits)?;
@@ -135,11 +137,19 @@ impl Store {
     }
 
     /// What the limits say before anything is read; the inserting transaction counts again.
-    pub(crate) fn limits_allow(&mut self, workspace: &str, agent: &Label, limits: Limits) -> Result<(), StoreError> {
+    /// `change` is its tool and canonical targets, when they were understood.
+    pub(crate) fn limits_allow(
+        &mut self,
+        workspace: &str,
+        agent: &Label,
+        change: Option<(&str, &str)>,
+        limits: Limits,
+    ) -> Result<(), StoreError> {
         self.expire_due()?;
         super::freeze::check(&self.connection)?;
         super::agents::check(&self.connection, agent)?;
-        counts(&self.connection, workspace, limits)
+        counts(&self.connection, workspace, limits)?;
+        change.map_or(Ok(()), |change| denials(&self.connection, change, limits))
     }
 
     /// A proposal whose MAC fits.
@@ -150,11 +160,13 @@ impl Store {
         load(&self.connection, &self.keys, number)
     }
 
-    /// Marks that a person saw the card in full. Read by nothing but the word `expired_seen`.
+    /// Marks that a person saw the card in full, and when last. Read by nothing but the word `expired_seen` and the audit of
+    /// a denial.
     pub(crate) fn mark_seen(&mut self, number: ProposalNumber, surface: &str, person: &str) -> Result<(), StoreError> {
         self.write(|tx, _| {
             tx.execute(
-                "INSERT OR IGNORE INTO seen (proposal, surface, person, at) VALUES (?, ?, ?, db_now())",
+                "INSERT INTO seen (proposal, surface, person, at) VALUES (?, ?, ?, db_now())
+                 ON CONFLICT DO UPDATE SET at = excluded.at",
                 params![sql_number(number), surface, person],
             )?;
             Ok(())
@@ -166,7 +178,7 @@ pub(super) fn load(tx: &Connection, keys: &Keys, number: ProposalNumber) -> Resu
     let found = tx
         .query_row(
             "SELECT tool, arguments, targets, fingerprint, referents, schema_version, policy_version, slot, reason, origin,
-                    agent, boot_id, expires_at, expires_boot_ms, mac, state, created_at FROM proposals WHERE number = ?",
+                    agent, boot_id, expires_at, expires_boot_ms, mac, state, created_at, gates FROM proposals WHERE number = ?",
             [sql_number(number)],
             |r| {
                 let record = BoundRecord {
@@ -185,6 +197,7 @@ pub(super) fn load(tx: &Connection, keys: &Keys, number: ProposalNumber) -> Resu
                     boot_id: r.get(11)?,
                     expires_at: r.get(12)?,
                     expires_boot_ms: r.get(13)?,
+                    gates: r.get(17)?,
                 };
                 Ok((record, r.get::<_, String>(14)?, r.get::<_, String>(15)?, r.get::<_, i64>(16)?))
             },
@@ -193,36 +206,11 @@ pub(super) fn load(tx: &Connection, keys: &Keys, number: ProposalNumber) -> Resu
     let Some((record, mac, state, created_at)) = found else {
         return Err(StoreError::Refused(Refusal::new(RefusalCode::UnknownProposal, &format!("proposal {number}"))));
     };
-    if !host::secret::same(record.mac(keys)?.as_bytes(), mac.as_bytes()) {
+    let same = host::secret::same(record.mac(keys)?.as_bytes(), mac.as_bytes());
+    if !same && stands(RefusalCode::BindingMismatch) {
         return Err(StoreError::Refused(Refusal::new(RefusalCode::BindingMismatch, &format!("proposal {number}"))));
     }
     Ok(StoredProposal { number, record, mac, state: super::read::state_of(&state)?, created_at })
-}
-
-/// The same request id with the same content in the same turn was answered before; anything else is a conflict: a number
-/// that belongs to another turn would be withdrawn with that one.
-fn recorded_answer(tx: &Transaction<'_>, new: &NewProposal) -> Result<Option<ProposalNumber>, StoreError> {
-    let found: Option<(i64, bool)> = tx
-        .query_row(
-            "SELECT number, tool = ?2 AND arguments = ?3 AND reason = ?4 AND agent = ?5 AND origin = ?6 AND turn = ?7
-             FROM proposals WHERE request = ?1",
-            params![
-                new.request.as_str(),
-                new.tool,
-                new.arguments,
-                new.reason,
-                new.agent.as_str(),
-                new.origin.as_str(),
-                new.turn
-            ],
-            |r| Ok((r.get(0)?, r.get(1)?)),
-        )
-        .optional()?;
-    match found {
-        None => Ok(None),
-        Some((number, true)) => number_of(number).map(Some),
-        Some((_, false)) => Err(StoreError::refused(RefusalCode::IdConflict)),
-    }
 }
 
 fn counts(tx: &Connection, workspace: &str, limits: Limits) -> Result<(), StoreError> {
@@ -233,7 +221,7 @@ fn counts(tx: &Connection, workspace: &str, limits: Limits) -> Result<(), StoreE
         |r| Ok((r.get(0)?, r.get(1)?)),
     )?;
     let over = |code, count: i64, limit: u64| {
-        let full = u64::try_from(count).unwrap_or(u64::MAX) >= limit;
+        let full = u64::try_from(count).unwrap_or(u64::MAX) >= limit && stands(code);
         if full { Err(StoreError::Refused(Refusal::new(code, &format!("{count} of {limit}")))) } else { Ok(()) }
     };
     over(RefusalCode::QueueFull, pending, limits.pending)?;
@@ -244,19 +232,23 @@ fn check_limits(tx: &Transaction<'_>, new: &NewProposal, limits: Limits) -> Resu
     super::freeze::check(tx)?;
     super::agents::check(tx, &new.agent)?;
     counts(tx, new.workspace, limits)?;
-    // The newest denials of the same change: enough of them within one hour, and the newest less than an hour old.
+    denials(tx, (&new.tool, &new.targets), limits)
+}
+
+/// The newest denials of the same change: enough of them within one hour, and the newest less than an hour old.
+fn denials(tx: &Connection, (tool, targets): (&str, &str), limits: Limits) -> Result<(), StoreError> {
     let mut statement = tx.prepare(
         "SELECT decided_at FROM proposals WHERE state IN ('denied', 'revoked') AND tool = ? AND targets = ? AND decided_at IS NOT NULL
          ORDER BY decided_at DESC LIMIT ?",
     )?;
-    let denials = i64::try_from(limits.denials).unwrap_or(i64::MAX);
-    let times: Vec<i64> =
-        statement.query_map(params![new.tool, new.targets, denials], |r| r.get(0))?.collect::<Result<_, _>>()?;
+    let most = i64::try_from(limits.denials).unwrap_or(i64::MAX);
+    let times: Vec<i64> = statement.query_map(params![tool, targets, most], |r| r.get(0))?.collect::<Result<_, _>>()?;
     let now: i64 = tx.query_row("SELECT db_now()", [], |r| r.get(0))?;
     let enough = u64::try_from(times.len()).unwrap_or(0) >= limits.denials;
     if let (true, Some(newest), Some(oldest)) = (enough, times.first(), times.last())
         && newest - oldest <= limits::HOUR
         && now < newest + limits::HOUR
+        && stands(RefusalCode::PausedAfterDenials)
     {
         let detail =
             format!("denied {} times; again in {} minutes", limits.denials, (newest + limits::HOUR - now + 59) / 60);
@@ -308,6 +300,7 @@ fn insert(tx: &Transaction<'_>, keys: &Keys, new: &NewProposal, boot_id: &str) -
         policy_version: new.policy_version,
         slot: new.slot.to_owned(),
         reason: new.reason.clone(),
+        gates: new.gates.clone(),
         origin: new.origin.as_str().to_owned(),
         agent: new.agent.as_str().to_owned(),
         boot_id: boot_id.to_owned(),

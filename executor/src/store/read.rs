@@ -1,6 +1,7 @@
 //! Rows as they stand, for lists, history and the card of a row that cannot be trusted.
 
 use super::{Store, StoreError};
+use protocol::guard::unguarded;
 use protocol::ids::ProposalNumber;
 use protocol::propose::ProposalState;
 use protocol::refusal::{Refusal, RefusalCode};
@@ -21,12 +22,10 @@ pub(crate) struct ProposalRow {
     pub(crate) ended_at: Option<i64>,
     pub(crate) code: Option<RefusalCode>,
     pub(crate) detail: String,
-    /// Canonical trace of the gates at intake.
-    pub(crate) gates: String,
 }
 
 const COLUMNS: &str = "number, tool, arguments, targets, state, created_at,
-    min(expires_at - db_now(), (expires_boot_ms - boot_now()) / 1000), decided_by, surface, ended_at, code, detail, gates";
+    min(expires_at - db_now(), (expires_boot_ms - boot_now()) / 1000), decided_by, surface, ended_at, code, detail";
 
 impl ProposalRow {
     fn from_row(row: &Row<'_>) -> Result<Self, StoreError> {
@@ -44,7 +43,6 @@ impl ProposalRow {
             ended_at: row.get(9)?,
             code: RefusalCode::from_text(&code),
             detail: row.get(11)?,
-            gates: row.get(12)?,
         })
     }
 
@@ -83,7 +81,12 @@ impl Store {
         let mut rows = statement.query(params![sql_number(number)])?;
         match rows.next()? {
             Some(row) => ProposalRow::from_row(row),
-            None => Err(StoreError::Refused(Refusal::new(RefusalCode::UnknownProposal, &format!("proposal {number}")))),
+            None => {
+                let newest =
+                    || self.rows(&format!("SELECT {COLUMNS} FROM proposals ORDER BY number DESC"), 1).ok()?.pop();
+                let unknown = || Refusal::new(RefusalCode::UnknownProposal, &format!("proposal {number}"));
+                Ok(unguarded(RefusalCode::UnknownProposal, newest).ok_or_else(unknown)?)
+            }
         }
     }
 

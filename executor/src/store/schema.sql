@@ -100,7 +100,7 @@ CREATE TABLE agents (
   resumed_at INTEGER NOT NULL DEFAULT 0 -- denials before this are forgiven
 ) STRICT;
 
--- Read by nothing but the word expired_seen: a GET of a card may write here and nowhere else.
+-- Read by nothing but the word expired_seen and the audit of a denial: a GET of a card may write here and nowhere else.
 CREATE TABLE seen (
   proposal INTEGER NOT NULL REFERENCES proposals (number),
   surface  TEXT NOT NULL,

@@ -7,6 +7,7 @@ mod life;
 mod races;
 mod restart;
 mod tamper;
+mod two_open;
 
 use super::{ConsumedApproval, Ending, Limits, NewProposal, Outcome, Spent, Started, Store, StoreError};
 use crate::decide::{Decision, Surface};
@@ -66,7 +67,13 @@ impl World {
     }
 
     fn approve(&mut self, number: ProposalNumber) -> Result<ProposalState, StoreError> {
-        let yes = Decision::Approve { person: &self.ana, surface: Surface::Page, session: [7; 32], digest: [9; 32] };
+        let yes = Decision::Approve {
+            person: &self.ana,
+            surface: Surface::Page,
+            session: [7; 32],
+            digest: [9; 32],
+            seconds_after_card: 4,
+        };
         self.store.decide(number, &yes)
     }
 

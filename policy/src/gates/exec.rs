@@ -3,17 +3,18 @@
 use super::Context;
 use super::evidence::Notes;
 use crate::behaviour::Autonomy;
+use protocol::guard::stands;
 use protocol::refusal::{Refusal, RefusalCode};
 
 pub(super) fn check(ctx: &Context<'_>, notes: &mut Notes) -> Result<(), Refusal> {
     match ctx.autonomy {
         Autonomy::Observe => {
             notes.add("autonomy", "observe");
-            Err(Refusal::new(RefusalCode::ObserveMode, "autonomy is observe in policy.yaml"))
+            if stands(RefusalCode::ObserveMode) {
+                return Err(Refusal::new(RefusalCode::ObserveMode, "autonomy is observe in policy.yaml"));
+            }
         }
-        Autonomy::Propose => {
-            notes.add("autonomy", "propose");
-            Ok(())
-        }
+        Autonomy::Propose => notes.add("autonomy", "propose"),
     }
+    Ok(())
 }

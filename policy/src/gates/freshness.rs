@@ -6,6 +6,7 @@ use crate::fingerprint::{fingerprint, referents};
 use crate::limits;
 use crate::observed::Observed;
 use protocol::canonical::Canonical;
+use protocol::guard::stands;
 use protocol::refusal::{Refusal, RefusalCode};
 
 /// The fingerprint and the referents.
@@ -29,7 +30,7 @@ pub(super) fn check(
 /// A read from the future has another clock behind it and is as good as none.
 pub(super) fn check_age(observed: &Observed, now_boot_ms: i64) -> Result<(), Refusal> {
     let age = now_boot_ms.saturating_sub(observed.read_boot_ms);
-    if (0..=limits::READ_TO_WRITE_MS).contains(&age) {
+    if (0..=limits::READ_TO_WRITE_MS).contains(&age) || !stands(RefusalCode::Stale) {
         return Ok(());
     }
     let detail = format!("the first read is {age} ms old; at most {}", limits::READ_TO_WRITE_MS);

@@ -3,8 +3,10 @@
 use super::evidence::Notes;
 use super::{Context, SignIn};
 use crate::call::CheckedCall;
+use crate::fence::Fence;
 use crate::observed::Observed;
 use crate::room::room_rule;
+use protocol::guard::stands;
 use protocol::refusal::{Refusal, RefusalCode};
 use std::collections::BTreeMap;
 
@@ -15,7 +17,7 @@ pub(super) fn check(
     ctx: &Context<'_>,
     notes: &mut Notes,
 ) -> Result<(), Refusal> {
-    notes.add("fence", &ctx.fence.map_or_else(|| "none".to_owned(), super::Fence::describe));
+    notes.add("fence", &ctx.fence.map_or_else(|| "none".to_owned(), Fence::describe));
     notes.add("sign-in", ctx.sign_in.as_str());
     notes.add("limits", ctx.limits.as_ref().map_or_else(|refusal| refusal.code.as_str(), |()| "free"));
     if let Some(call) = call {
@@ -33,7 +35,20 @@ pub(super) fn decide(
     observed: Option<&Observed>,
     ctx: &Context<'_>,
 ) -> Result<(), Refusal> {
-    let Some(fence) = ctx.fence else { return Err(Refusal::bare(RefusalCode::NoFence)) };
+    match ctx.fence {
+        Some(fence) => inside(fence, call, observed)?,
+        None if stands(RefusalCode::NoFence) => return Err(Refusal::bare(RefusalCode::NoFence)),
+        None => {}
+    }
+    match ctx.sign_in {
+        SignIn::Dead if stands(RefusalCode::SignInDead) => return Err(Refusal::bare(RefusalCode::SignInDead)),
+        SignIn::Missing if stands(RefusalCode::NoSignIn) => return Err(Refusal::bare(RefusalCode::NoSignIn)),
+        SignIn::Dead | SignIn::Missing | SignIn::Present => {}
+    }
+    ctx.limits.clone()
+}
+
+fn inside(fence: &Fence, call: Option<&CheckedCall>, observed: Option<&Observed>) -> Result<(), Refusal> {
     for target in call.into_iter().flat_map(CheckedCall::targets) {
         // Without a read the team is not known, and the gate before has refused already.
         match observed {
@@ -41,12 +56,7 @@ pub(super) fn decide(
             None => fence.allows_unit(&target.master)?,
         }
     }
-    match ctx.sign_in {
-        SignIn::Dead => return Err(Refusal::bare(RefusalCode::SignInDead)),
-        SignIn::Missing => return Err(Refusal::bare(RefusalCode::NoSignIn)),
-        SignIn::Present => {}
-    }
-    ctx.limits.clone()
+    Ok(())
 }
 
 fn note_rules(call: &CheckedCall, notes: &mut Notes) {

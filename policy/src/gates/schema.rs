@@ -4,6 +4,7 @@ use super::evidence::Notes;
 use crate::call::CheckedCall;
 use crate::tool_policy::ToolPolicy;
 use protocol::canonical::Canonical;
+use protocol::guard::stands;
 use protocol::propose::MAX_REASON;
 use protocol::refusal::{Refusal, RefusalCode};
 
@@ -25,7 +26,7 @@ pub(super) fn check(
     if !call.defaulted().is_empty() {
         notes.add("filled in", &call.defaulted().join(", "));
     }
-    if length > MAX_REASON {
+    if length > MAX_REASON && stands(RefusalCode::ReasonTooLong) {
         let detail = format!("{length} characters; at most {MAX_REASON}");
         return Err(Refusal::new(RefusalCode::ReasonTooLong, &detail));
     }

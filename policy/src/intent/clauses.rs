@@ -39,6 +39,9 @@ impl Clause {
             "will" | "would" => second != "you",
             "shall" => second != "we",
             "hay" => self.question || second != "que",
+            "do" if second == "the" && self.words.get(self.start + 2).is_some_and(|word| has(tables::DONE, word)) => {
+                self.question
+            }
             "do" => has(&["you", "we", "they", "i", "the", "any", "all", "rooms"], second),
             word => has(tables::STATE_QUESTIONS, word),
         }
@@ -117,21 +120,59 @@ fn relate(clauses: &mut [Clause]) {
 fn without_quotes(text: &str) -> String {
     let mut rest = text;
     let mut kept = String::new();
-    while let Some((at, open)) = rest.char_indices().find(|(_, c)| matches!(c, '"' | '\u{201c}' | '\u{ab}')) {
-        let close = match open {
-            '\u{201c}' => '\u{201d}',
-            '\u{ab}' => '\u{bb}',
-            plain => plain,
-        };
-        let inside = &rest[at + open.len_utf8()..];
-        let Some(end) = inside.find(close) else { break };
-        kept.push_str(&rest[..at]);
-        // The name of a room in quotes still stands between the words around it.
-        kept.push_str(" quoted ");
-        rest = &inside[end + close.len_utf8()..];
+    let mut before = ' ';
+    while let Some(c) = rest.chars().next() {
+        let inside = &rest[c.len_utf8()..];
+        match quoted(before, c, inside) {
+            Quoted::No => {
+                kept.push(c);
+                rest = inside;
+            }
+            Quoted::Open => break,
+            // The name of a room in quotes still stands between the words around it.
+            Quoted::Until(end) => {
+                kept.push_str(" quoted ");
+                rest = &inside[end..];
+            }
+        }
+        before = c;
     }
     kept.push_str(rest);
     kept
+}
+
+/// What a character opens.
+enum Quoted {
+    /// Nothing.
+    No,
+    /// A quotation that nobody closes.
+    Open,
+    /// A quotation; behind it goes on at this byte.
+    Until(usize),
+}
+
+fn quoted(before: char, open: char, inside: &str) -> Quoted {
+    let close = match open {
+        '"' | '\'' | '`' => open,
+        '\u{201c}' => '\u{201d}',
+        '\u{ab}' => '\u{bb}',
+        '\u{2018}' => '\u{2019}',
+        _ => return Quoted::No,
+    };
+    // These are apostrophes as well, so they must stand at the edges of words.
+    let single = matches!(open, '\'' | '`' | '\u{2018}');
+    if single && before.is_alphanumeric() {
+        return Quoted::No;
+    }
+    let ends = |at: &usize| {
+        let next = inside[*at..].chars().nth(1);
+        !(single && next.is_some_and(char::is_alphanumeric))
+    };
+    match inside.match_indices(close).map(|(at, _)| at).find(ends) {
+        Some(at) => Quoted::Until(at + close.len_utf8()),
+        None if single => Quoted::No,
+        None => Quoted::Open,
+    }
 }
 
 /// Sentences, and whether each is a question. A dot or colon inside a word or number ends nothing.
@@ -145,7 +186,9 @@ fn sentences(text: &str) -> Vec<(String, bool)> {
         match c {
             '.' | ':' if inside => now.push(' '),
             '.' | ':' | ';' | '!' | '?' | '\n' | '¡' | '¿' | '(' | ')' | '\u{2013}' | '\u{2014}' | '\u{2026}' => {
-                all.push((std::mem::take(&mut now), question || c == '?'));
+                // "Para la grabación, ¿qué ...?" is one question, and "para" no order.
+                let leads = c == '¿' && now.trim_end().ends_with(',') && now.split_whitespace().next() == Some("para");
+                all.push((std::mem::take(&mut now), question || leads || c == '?'));
                 question = c == '¿';
             }
             other => now.push(other),
@@ -162,7 +205,9 @@ fn split_at_breaks(text: &str) -> Vec<Vec<String>> {
     let mut clauses = vec![Vec::new()];
     for (index, word) in words.iter().enumerate() {
         let next = words.get(index + 1).copied().unwrap_or_default();
-        let begins = has(tables::BREAKS, word)
+        let before = index.checked_sub(1).and_then(|index| words.get(index)).copied().unwrap_or_default();
+        let told = has(&["que", "si", "that", "if", "whether"], before);
+        let begins = (has(tables::BREAKS, word) && !told)
             || (*word == "por" && next == "favor")
             || (*word == "asi" && next == "que")
             || (has(&["can", "could", "would", "will"], word) && next == "you");

@@ -49,7 +49,9 @@ pub(super) const NO_ORDER: &[&str] = &[
     "safe",
     "permission",
     "able",
+    "heard",
     "cuando",
+    "cuanto",
     "como",
     "quien",
     "cual",
@@ -118,7 +120,16 @@ pub(super) const ONLY_INFORMS: &[&str] = &[
     "avisa",
     "avisame",
     "dijo",
+    "dijeron",
     "dice",
+    "dicen",
+    "dicho",
+    "conto",
+    "contaron",
+    "oi",
+    "creo",
+    "parece",
+    "supongo",
     "lista",
 ];
 
@@ -127,8 +138,9 @@ pub(super) const LINKS: &[&str] = &["and", "then", "y", "e", "luego"];
 
 /// What a gap of a phrase may not hold.
 pub(super) const ENDS_A_GAP: &[&str] = &[
-    "and", "or", "but", "if", "whether", "that", "when", "then", "not", "dont", "no", "y", "e", "o", "pero", "si",
-    "que", "cuando",
+    "and", "or", "but", "if", "whether", "that", "when", "then", "not", "dont", "no", "which", "what", "who", "how",
+    "why", "where", "y", "e", "o", "pero", "si", "que", "cuando", "cual", "quien", "como", "donde", "cuanto",
+    "cuantas", "cuantos",
 ];
 
 /// First words of a question about how things are.
@@ -231,13 +243,18 @@ pub(super) const LEAD_IN_EN: &[&str] = &[
     "we",
 ];
 
+/// Of those, whoever is asked; alone they only tell who does it: "you start the recordings every day".
+pub(super) const ASKED: &[&str] = &["you", "we", "someone", "somebody"];
+
+/// Before whoever is asked, these ask.
+pub(super) const ASKING: &[&str] = &["can", "could", "would", "will", "shall", "should", "must", "please"];
+
 /// Words right before a Spanish order.
 pub(super) const LEAD_IN_ES: &[&str] = &[
     "favor",
     "y",
     "e",
     "o",
-    "a",
     "luego",
     "ahora",
     "puedes",
@@ -267,6 +284,12 @@ pub(super) const LEAD_IN_ES: &[&str] = &[
     "fleetwatch",
 ];
 
+/// Words before "a" and a Spanish verb that make it an order: "vamos a grabar", "vuelve a grabar".
+pub(super) const LEADS_TO: &[&str] = &[
+    "vamos", "ayuda", "ayudame", "ayudanos", "ayudar", "ayudarme", "procede", "proceda", "proceder", "pon", "ponga",
+    "empieza", "empiece", "empezar", "comienza", "comience", "comenzar", "vuelve", "vuelva", "volver", "vuelvas",
+];
+
 /// Words after which "que" and a verb are a wish.
 pub(super) const WANTS_THAT: &[&str] = &[
     "quiero",
@@ -283,6 +306,8 @@ pub(super) const WANTS_THAT: &[&str] = &[
     "solicito",
     "gustaria",
     "prefiero",
+    "haz",
+    "haga",
 ];
 
 /// Words that say what will or can happen by itself.
@@ -351,7 +376,10 @@ pub(super) const SUBJECTS: &[&str] = &[
 ];
 
 /// Words between a verb and its noun.
-pub(super) const DETERMINERS: &[&str] = &["the", "this", "that", "its", "a", "el", "la", "esa", "ese", "esta", "su"];
+pub(super) const DETERMINERS: &[&str] = &[
+    "the", "this", "that", "its", "a", "all", "any", "both", "these", "those", "our", "el", "la", "los", "las", "esa",
+    "ese", "esta", "este", "su", "sus", "todas", "todos",
+];
 
 /// Nouns after a verb that make it part of a name: "restart history".
 pub(super) const ABOUT_THE_VERB: &[&str] = &[
@@ -377,11 +405,109 @@ pub(super) const ABOUT_THE_VERB: &[&str] = &[
     "reports",
     "schedule",
     "settings",
+    "date",
+    "dates",
+    "hour",
+    "hours",
+    "duration",
+    "length",
+    "size",
+    "number",
+    "quality",
+    "health",
+    "overview",
+    "summary",
+    "key",
+    "url",
+    "title",
+    "name",
+    "names",
+    "hora",
+    "horas",
+    "horario",
+    "fecha",
+    "estado",
+    "historial",
+    "registro",
+    "informe",
+    "calidad",
+    "duracion",
+    "titulo",
+    "nombre",
+    "motivo",
+    "failed",
+    "fails",
+    "failure",
+    "error",
+    "errors",
+    "problem",
+    "fallo",
+    "fallos",
 ];
 
+/// After a verb, these make a noun of it: "start of the recording".
+pub(super) const MAKES_A_NOUN: &[&str] = &["of", "on", "about", "de", "del", "sobre"];
+
+/// Verbs that are as often a thing: "stream to the lobby is down".
+pub(super) const VERB_OR_THING: &[&str] = &["stream", "broadcast"];
+
+/// After "confirm the event" these tell how things are, which is a question: "confirm the event is on".
+pub(super) const HOLDS: &[&str] = &[
+    "is", "are", "was", "were", "will", "would", "has", "have", "had", "does", "did", "isnt", "arent", "wasnt",
+    "hasnt", "doesnt", "starts", "started", "begins", "began", "ends", "ended", "finishes", "finished", "stopped",
+    "works", "worked", "runs", "ran", "went", "happens", "happened", "esta", "estan", "estaba", "estuvo", "es", "son",
+    "fue", "sera", "ha", "han", "sigue", "empieza", "empezo", "comienza", "comenzo", "termina", "termino", "tiene",
+];
+
+/// Before a word of [`HOLDS`], these make it part of the event's name: "the event that is on", "en esta sala".
+pub(super) const NAMES_ON: &[&str] = &["that", "which", "who", "que", "en", "de", "para", "por", "a"];
+
+/// After "para" and a thing, these show that it means "for" and not "stop".
+pub(super) const MEANS_FOR: &[&str] = &[
+    "necesito",
+    "necesitamos",
+    "necesita",
+    "necesitan",
+    "hace",
+    "hacen",
+    "hay",
+    "falta",
+    "faltan",
+    "usa",
+    "uso",
+    "usamos",
+    "usan",
+    "sirve",
+    "sirven",
+    "quiero",
+    "queremos",
+    "tengo",
+    "tenemos",
+    "se",
+];
+
+/// After "do the", these make an order of it and not a question.
+pub(super) const DONE: &[&str] = &["firmware", "update", "upgrade", "reboot", "restart"];
+
 /// Things that are restarted without restarting the unit.
-pub(super) const MEDIA: &[&str] =
-    &["recording", "recorder", "stream", "streaming", "broadcast", "grabacion", "transmision", "emision"];
+pub(super) const MEDIA: &[&str] = &[
+    "recording",
+    "recordings",
+    "recorder",
+    "recorders",
+    "stream",
+    "streams",
+    "streaming",
+    "livestream",
+    "broadcast",
+    "broadcasts",
+    "grabacion",
+    "grabaciones",
+    "transmision",
+    "transmisiones",
+    "emision",
+    "emisiones",
+];
 
 /// Verbs that are no room's name: with one of them in front, what follows is not an order after a room.
 pub(super) const OTHER_VERBS: &[&str] =

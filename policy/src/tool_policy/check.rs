@@ -7,6 +7,7 @@ use crate::call::{CheckedCall, RecordingAction, Target, Tool};
 use crate::ids::{ChannelId, MasterId, split_channel_device};
 use crate::limits::ARGUMENT_BYTES;
 use protocol::canonical::Canonical;
+use protocol::guard::stands;
 use protocol::refusal::{Refusal, RefusalCode};
 use serde_json::{Map, Value};
 
@@ -42,10 +43,10 @@ fn entry_of<'a>(policy: &'a ToolPolicy, tool: &str) -> Result<(&'a ProposeEntry,
                 || Refusal::new(RefusalCode::ToolNotProposable, &format!("{tool}: its schema is not reviewed yet"));
             entry.schema.as_ref().map(|schema| (entry, schema)).ok_or_else(waits)
         }
-        None if policy.is_write(tool) => {
+        None if policy.is_write(tool) && stands(RefusalCode::ToolNotProposable) => {
             Err(Refusal::new(RefusalCode::ToolNotProposable, &format!("{tool}: not under propose in the tool policy")))
         }
-        None if policy.read.contains(tool) => {
+        None if policy.read.contains(tool) && stands(RefusalCode::ToolNotProposable) => {
             Err(Refusal::new(RefusalCode::ToolNotProposable, &format!("{tool}: it only reads")))
         }
         None => Err(Refusal::new(RefusalCode::ToolUnknown, tool)),
@@ -56,15 +57,22 @@ fn entry_of<'a>(policy: &'a ToolPolicy, tool: &str) -> Result<(&'a ProposeEntry,
 fn fill(tool: &str, schema: &Schema, given: &Canonical) -> Result<(Canonical, Vec<String>), Refusal> {
     too_large(given)?;
     let mut members = members(given)?.clone();
-    if let Some(odd) = members.keys().find(|name| !schema.fields.contains_key(*name)) {
+    if let Some(odd) = members.keys().find(|name| !schema.fields.contains_key(*name))
+        && stands(RefusalCode::BadArguments)
+    {
         let known = schema.fields.keys().cloned().collect::<Vec<_>>().join(", ");
         return Err(bad(&format!("{odd}: not a field of {tool}; its fields are {known}")));
     }
     let mut defaulted = Vec::new();
     for (name, field) in &schema.fields {
         match (members.get(name), &field.default) {
-            (Some(value), _) => field.kind.check(name, value).map_err(|what| bad(&what))?,
-            (None, _) if field.required => {
+            (Some(value), _) => {
+                let fits = field.kind.check(name, value).map_err(|what| bad(&what));
+                if stands(RefusalCode::BadArguments) {
+                    fits?;
+                }
+            }
+            (None, _) if field.required && stands(RefusalCode::BadArguments) => {
                 return Err(bad(&format!("{name}: missing; expected {}", field.kind.describe())));
             }
             (None, Some(default)) => {
@@ -83,7 +91,7 @@ fn fill(tool: &str, schema: &Schema, given: &Canonical) -> Result<(Canonical, Ve
 }
 
 fn too_large(arguments: &Canonical) -> Result<(), Refusal> {
-    if arguments.as_str().len() <= ARGUMENT_BYTES {
+    if arguments.as_str().len() <= ARGUMENT_BYTES || !stands(RefusalCode::TooLarge) {
         return Ok(());
     }
     Err(Refusal::new(RefusalCode::TooLarge, &format!("arguments: expected at most {ARGUMENT_BYTES} bytes")))
@@ -100,7 +108,8 @@ fn targets(entry: &ProposeEntry, schema: &Schema, members: &Members) -> Result<V
         Some(Value::Array(many)) => many.iter().filter_map(Value::as_str).collect(),
         Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => Vec::new(),
     };
-    if written.is_empty() || written.len() > entry.max_targets {
+    let countless = written.is_empty() || written.len() > entry.max_targets;
+    if countless && stands(RefusalCode::BadArguments) {
         return Err(bad(&format!("{name}: expected 1 to {} targets", entry.max_targets)));
     }
     let mut targets = written
@@ -110,7 +119,8 @@ fn targets(entry: &ProposeEntry, schema: &Schema, members: &Members) -> Result<V
         })
         .collect::<Result<Vec<_>, _>>()?;
     targets.sort();
-    if targets.iter().zip(targets.iter().skip(1)).any(|(one, next)| one == next) {
+    let twice = targets.iter().zip(targets.iter().skip(1)).any(|(one, next)| one == next);
+    if twice && stands(RefusalCode::BadArguments) {
         return Err(bad(&format!("{name}: a target is named twice")));
     }
     Ok(targets)

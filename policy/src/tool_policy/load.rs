@@ -106,7 +106,11 @@ fn verbs(
             for phrase in &list.0 {
                 let parsed = Phrase::parse(&phrase.value.0, spanish).ok_or_else(|| {
                     let what = format!("verbs: {}: `{}` is not one to six words", name.value, phrase.value.0);
-                    source.refuse(phrase.referenced, &what, "Use plain words; * only between two words")
+                    source.refuse(
+                        phrase.referenced,
+                        &what,
+                        "Use plain words, / between words that may stand at one place, * only between two of them",
+                    )
                 })?;
                 phrases.push(parsed);
             }

@@ -2,6 +2,7 @@
 
 use super::ReadTool;
 use protocol::canonical::Canonical;
+use protocol::guard::stands;
 use protocol::refusal::{Refusal, RefusalCode};
 use serde_json::{Map, Value, json};
 
@@ -81,12 +82,14 @@ pub fn check_read_arguments(tool: &ReadTool, arguments: &Canonical) -> Result<()
     let name = tool.as_str();
     let known = arguments_of(name).ok_or_else(|| Refusal::new(RefusalCode::ToolUnknown, name))?;
     let members = arguments.value().as_object().ok_or_else(|| bad("arguments: expected an object"))?;
-    if let Some(odd) = members.keys().find(|member| !known.iter().any(|one| one.name == member.as_str())) {
+    if let Some(odd) = members.keys().find(|member| !known.iter().any(|one| one.name == member.as_str()))
+        && stands(RefusalCode::BadArguments)
+    {
         return Err(bad(&format!("{odd}: not an argument of {name}")));
     }
     for one in known {
         match members.get(one.name) {
-            Some(value) if one.kind.fits(value) => {}
+            Some(value) if one.kind.fits(value) || !stands(RefusalCode::BadArguments) => {}
             None if !one.required => {}
             Some(_) | None => return Err(bad(&format!("{}: expected {}", one.name, one.kind.describe()))),
         }

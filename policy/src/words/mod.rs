@@ -12,7 +12,7 @@ pub use refusal::refusal;
 pub use room::{
     event_line, no_event, not_known, online, publisher_word, recorder_word, recording_of, streaming_of, yes_no,
 };
-pub use state::{dry_run_note, origin, reason_label, slot, state};
+pub use state::{dry_run_note, origin, pause_note, reason_label, slot, state};
 
 use crate::limits;
 use protocol::shown::Shown;

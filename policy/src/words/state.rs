@@ -1,6 +1,7 @@
 //! What became of a proposal, who drafted it, and which sign-in it would use.
 
 use crate::call::Slot;
+use crate::limits;
 use protocol::propose::{Origin, ProposalState};
 use protocol::shown::Worded;
 
@@ -83,6 +84,20 @@ pub fn slot(slot: Slot) -> Worded {
         Slot::Sim => ("Simulator: nothing real changes", "Simulador: no cambia nada real"),
     };
     Worded::new(en, es)
+}
+
+/// The note on a card for a person who approved `count` changes within the last half hour, when that is many
+/// (issue line 2.17).
+#[must_use]
+pub fn pause_note(count: u64) -> Option<Worded> {
+    (count >= limits::MANY_APPROVALS).then(|| {
+        Worded::new(
+            format!(
+                "You have approved {count} changes within the last half hour. Read each card as if it were the first."
+            ),
+            format!("Ha aprobado {count} cambios en la última media hora. Lea cada tarjeta como si fuera la primera."),
+        )
+    })
 }
 
 /// The note on a card while `dry_run` is true.

@@ -45,7 +45,7 @@ fn every_state_origin_and_slot_has_words() {
     for one in ProposalState::ALL {
         check_sentence(&state(one));
     }
-    for one in [Origin::Command, Origin::Front, Origin::Model] {
+    for one in [Origin::Command, Origin::Front, Origin::Model, Origin::Undo] {
         check(&origin(one));
     }
     assert_eq!(reason_label().en, "Written by the assistant, not checked");

@@ -71,7 +71,8 @@ fn event(event: &Object) -> Result<Event, ShapeError> {
     if end.is_some_and(|end| end < start) {
         return Err(ShapeError::new(EVENT, "an event that ends before it starts"));
     }
-    Ok(Event { id, title: text(event, &["title", "Title"], EVENT)?, start, end })
+    let confirmed = pick(event, &["confirmed", "Confirmed"], EVENT)?.and_then(Value::as_bool);
+    Ok(Event { id, title: text(event, &["title", "Title"], EVENT)?, start, end, confirmed })
 }
 
 // Spellings may write one instant in two ways, so the instants are compared, not the words.
@@ -103,7 +104,13 @@ mod tests {
     }
 
     fn seminar() -> Event {
-        Event { id: LIVE_ID.into(), title: "Seminar".into(), start: 1_927_882_800, end: Some(1_927_886_400) }
+        Event {
+            id: LIVE_ID.into(),
+            title: "Seminar".into(),
+            start: 1_927_882_800,
+            end: Some(1_927_886_400),
+            confirmed: Some(true),
+        }
     }
 
     #[test]

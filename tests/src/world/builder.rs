@@ -38,8 +38,10 @@ pub struct Builder {
     principals: Option<String>,
     slot: String,
     sandbox_token: bool,
+    sandbox_text: String,
     assistant: bool,
     model: bool,
+    chat: bool,
     pin: bool,
     proxy: bool,
     executor: String,
@@ -58,8 +60,10 @@ impl Default for Builder {
             principals: None,
             slot: "sim".to_owned(),
             sandbox_token: true,
+            sandbox_text: "sandbox-token-of-this-test".to_owned(),
             assistant: true,
             model: true,
+            chat: false,
             pin: true,
             proxy: false,
             executor: "fleetwatch-executor".to_owned(),
@@ -90,6 +94,19 @@ impl Builder {
     #[must_use]
     pub fn sandbox_rooms(self, count: u32) -> Self {
         self.sim_option("--sandbox-rooms", &count.to_string())
+    }
+
+    /// People can sign in to the fleet, with access tokens that are good for so many seconds; nobody has yet.
+    #[must_use]
+    pub fn oauth(mut self, seconds: u32) -> Self {
+        self.sim.push("--oauth".into());
+        let world = self.sim_option("--oauth-seconds", &seconds.to_string());
+        // An empty setting is an absent one: each daemon's file is then in its own state folder.
+        world
+            .executor_setting("FLEETWATCH_SANDBOX_TOKEN_FILE", "")
+            .executor_setting("FLEETWATCH_OAUTH_CALLBACK_PORT", "0")
+            .assistant_setting("FLEETWATCH_TOKEN_FILE", "")
+            .assistant_setting("FLEETWATCH_OAUTH_CALLBACK_PORT", "0")
     }
 
     /// What goes wrong at every write; [`super::Sim::set`] can change it later.
@@ -175,10 +192,24 @@ impl Builder {
         self
     }
 
+    /// The bearer of the sandbox sign-in.
+    #[must_use]
+    pub fn sandbox_token(mut self, text: &str) -> Self {
+        text.clone_into(&mut self.sandbox_text);
+        self
+    }
+
     /// No assistant: the test plays it.
     #[must_use]
     pub fn without_assistant(mut self) -> Self {
         self.assistant = false;
+        self
+    }
+
+    /// The scripted model speaks the chat-completions API, and wants no key.
+    #[must_use]
+    pub fn chat_model(mut self) -> Self {
+        self.chat = true;
         self
     }
 
@@ -248,7 +279,7 @@ impl Builder {
         file("policy/principals.yaml", &principals);
         file("secrets/model-key", "model-key-of-this-test\n");
 
-        let sim = Sim::start(folder.path(), &self.sim);
+        let sim = Sim::start(folder.path(), &self.sim, &self.sandbox_text);
         if !self.sandbox_token {
             must(std::fs::remove_file(&sim.sandbox), "the sandbox token");
         }
@@ -328,7 +359,13 @@ impl Builder {
             ("FLEETWATCH_ASSISTANT_STATE_DIR".to_owned(), folder.join("assistant").into()),
             ("FLEETWATCH_TOKEN_FILE".to_owned(), (&sim.normal).into()),
         ]);
-        if self.model {
+        if self.chat {
+            settings.extend([
+                ("FLEETWATCH_MODEL_KIND".to_owned(), "openai".into()),
+                ("FLEETWATCH_OPENAI_URL".to_owned(), model.into()),
+                ("FLEETWATCH_AI_MODEL".to_owned(), "a-model-in-the-building".into()),
+            ]);
+        } else if self.model {
             settings.insert("FLEETWATCH_ANTHROPIC_URL".to_owned(), model.into());
             settings.insert("FLEETWATCH_ANTHROPIC_API_KEY_FILE".to_owned(), folder.join("secrets/model-key").into());
         }

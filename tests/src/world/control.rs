@@ -172,6 +172,15 @@ impl ControlClient {
         }
     }
 
+    /// A code that opens one session of the page, where people and assistant have users of their own.
+    #[track_caller]
+    pub fn page_code(&mut self) -> String {
+        match must(self.ask(OperatorSays::PageCode { pin: pin(&self.pin) }), "a page code") {
+            ExecutorSays::PageCode { code, .. } => code,
+            other => surprise(&other),
+        }
+    }
+
     /// Sets the operator's PIN; the first time there is no old one.
     ///
     /// # Errors

@@ -43,6 +43,21 @@ impl Daemon {
         Self::spawn(command, name, (arguments, settings), log)
     }
 
+    /// The same where it may open so many files, as `prlimit` takes it.
+    #[must_use]
+    #[track_caller]
+    pub(super) fn start_with_descriptors(
+        name: &str,
+        arguments: &[OsString],
+        settings: &BTreeMap<String, OsString>,
+        (limit, log): (&str, &Path),
+    ) -> Self {
+        // It replaces itself by the daemon, so that the process id stays.
+        let mut command = cleaned(Path::new("prlimit"));
+        command.arg(format!("--nofile={limit}")).arg(binary(name));
+        Self::spawn(command, name, (arguments, settings), log)
+    }
+
     #[track_caller]
     fn spawn(
         mut command: Command,

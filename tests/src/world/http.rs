@@ -97,15 +97,20 @@ impl Asking {
         self.set("content-type", "application/x-www-form-urlencoded").body(&pairs.join("&"))
     }
 
+    /// Its bytes, for whoever sends them in another way.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        let lines = self.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
+        format!("{}\r\n{}\r\n{}", self.line, lines.collect::<String>(), self.body).into_bytes()
+    }
+
     /// Sends it on a connection of its own and reads the answer to its end.
     #[must_use]
     #[track_caller]
     pub fn send(self) -> Answer {
         let mut stream = must(TcpStream::connect(&self.address), &self.address);
         must(stream.set_read_timeout(Some(PATIENCE)), "a deadline");
-        let lines = self.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
-        let text = format!("{}\r\n{}\r\n{}", self.line, lines.collect::<String>(), self.body);
-        must(stream.write_all(text.as_bytes()), "a request");
+        must(stream.write_all(&self.bytes()), "a request");
         let mut bytes = Vec::new();
         must(stream.read_to_end(&mut bytes), "an answer");
         some(read(&bytes), "a whole answer")

@@ -26,7 +26,14 @@ impl Frames {
     /// # Errors
     /// What the system says.
     pub fn connect(path: &Path) -> io::Result<Self> {
-        let stream = UnixStream::connect(path)?;
+        Self::over(UnixStream::connect(path)?)
+    }
+
+    /// The same on a connection that somebody else made.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn over(stream: UnixStream) -> io::Result<Self> {
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         Ok(Self { stream })

@@ -30,8 +30,11 @@ mod must;
 mod page;
 mod propose;
 mod proxy;
+mod recorder;
 mod running;
 mod sim;
+mod skip;
+mod tls;
 
 pub use ask::{AskClient, answered, proposed};
 pub use builder::Builder;
@@ -43,8 +46,11 @@ pub use must::{must, some, until};
 pub use page::PageClient;
 pub use propose::{ProposeClient, draft};
 pub use proxy::{Fate, Proxy, Seen};
+pub use recorder::Recorder;
 pub use running::World;
 pub use sim::Sim;
+pub use skip::skipped;
+pub use tls::{TlsFront, certificates};
 
 use protocol::refusal::RefusalCode;
 use serde_json::{Value, json};

@@ -36,10 +36,15 @@ impl PageClient {
     #[track_caller]
     pub fn log_in(&mut self, secret: &str, pin: &str) -> Answer {
         let answer = self.post("/login", [("secret", secret), ("pin", pin)]);
+        self.keep_cookie(&answer);
+        answer
+    }
+
+    /// Keeps the cookie that an answer sets, if it sets one.
+    pub fn keep_cookie(&mut self, answer: &Answer) {
         if let Some(set) = answer.header("set-cookie") {
             self.cookie = set.split(';').next().map(str::to_owned);
         }
-        answer
     }
 
     /// A request as this browser would send it; change what you want before it goes.

@@ -20,8 +20,9 @@ use rusqlite::Connection;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Output, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -47,6 +48,8 @@ pub struct World {
     pub executor_settings: BTreeMap<String, OsString>,
     /// The environment of the next [`World::start_assistant`].
     pub assistant_settings: BTreeMap<String, OsString>,
+    /// How many files the next executor may open, as `prlimit` takes it (`SOFT:HARD`); else what this process may.
+    pub descriptors: Option<String>,
     pub(super) groups: Option<PathBuf>,
     pin: String,
     folder: TempDir,
@@ -68,6 +71,7 @@ impl World {
             executor_binary: String::new(),
             executor_settings: BTreeMap::new(),
             assistant_settings: BTreeMap::new(),
+            descriptors: None,
             groups: None,
             pin: pin.to_owned(),
             folder,
@@ -96,12 +100,7 @@ impl World {
     #[track_caller]
     pub fn start_executor(&mut self) {
         let log = self.folder().join("logs/fleetwatch-executor.log");
-        let stop = [OsString::from("--stop-with-stdin")];
-        let (name, settings) = (&self.executor_binary, &self.executor_settings);
-        let mut daemon = match &self.groups {
-            Some(groups) => Daemon::start_with_groups(name, &stop, settings, (groups, &log)),
-            None => Daemon::start(name, &stop, settings, &log),
-        };
+        let mut daemon = self.executor_daemon(&log);
         until(READY, "control.sock", || {
             daemon.must_run();
             ControlClient::open(&self.socket("control"), &self.pin).ok()
@@ -109,12 +108,22 @@ impl World {
         self.executor = Some(daemon);
     }
 
+    #[track_caller]
+    fn executor_daemon(&self, log: &Path) -> Daemon {
+        let stop = [OsString::from("--stop-with-stdin")];
+        let (name, settings) = (&self.executor_binary, &self.executor_settings);
+        match (&self.groups, &self.descriptors) {
+            (Some(groups), _) => Daemon::start_with_groups(name, &stop, settings, (groups, log)),
+            (None, Some(limit)) => Daemon::start_with_descriptors(name, &stop, settings, (limit, log)),
+            (None, None) => Daemon::start(name, &stop, settings, log),
+        }
+    }
+
     /// Starts the executor and gives its exit code and log when it ends by itself, as it must with a bad setting.
     #[track_caller]
     pub fn executor_that_ends(&self) -> (i32, String) {
         let log = self.folder().join("logs/executor-that-ends.log");
-        let stop = [OsString::from("--stop-with-stdin")];
-        let mut daemon = Daemon::start(&self.executor_binary, &stop, &self.executor_settings, &log);
+        let mut daemon = self.executor_daemon(&log);
         let code = until(READY, "the end of the executor", || daemon.ended());
         (code, daemon.log())
     }
@@ -138,6 +147,12 @@ impl World {
     #[track_caller]
     pub fn executor(&mut self) -> &mut Daemon {
         some(self.executor.as_mut(), "an executor that runs")
+    }
+
+    /// The assistant's process.
+    #[track_caller]
+    pub fn assistant(&mut self) -> &mut Daemon {
+        some(self.assistant.as_mut(), "an assistant that runs")
     }
 
     /// Ends the executor as `kill -9` does.
@@ -329,6 +344,19 @@ impl World {
             .arg(self.folder().join("run"))
             .args(arguments);
         must(command.output(), "fleetwatchctl")
+    }
+
+    /// The same with this text on its standard input, as a script pipes it.
+    #[must_use]
+    #[track_caller]
+    pub fn ctl_piped(&self, arguments: &[&str], text: &str) -> Output {
+        let mut command = cleaned(Path::new("setsid"));
+        command.arg("--wait").arg(binary("fleetwatchctl")).arg("--run-dir").arg(self.folder().join("run"));
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = must(command.spawn(), "fleetwatchctl");
+        // One that does not read what is piped may have ended before it came.
+        let _unread = child.stdin.take().map(|mut pipe| pipe.write_all(text.as_bytes()));
+        must(child.wait_with_output(), "fleetwatchctl")
     }
 
     /// Runs `fleetwatchctl` on this world at a terminal where a person types: each step waits for a text, reads for so

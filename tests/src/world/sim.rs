@@ -29,10 +29,10 @@ impl Sim {
     /// Starts it with its token files and logs in `folder`.
     #[must_use]
     #[track_caller]
-    pub(super) fn start(folder: &Path, extra: &[OsString]) -> Self {
+    pub(super) fn start(folder: &Path, extra: &[OsString], sandbox_token: &str) -> Self {
         let (normal, sandbox) = (folder.join("secrets/normal-token"), folder.join("secrets/sandbox-token"));
         private_file(&normal, "normal-token-of-this-test\n");
-        private_file(&sandbox, "sandbox-token-of-this-test\n");
+        private_file(&sandbox, &format!("{sandbox_token}\n"));
         let mut arguments: Vec<OsString> = vec!["--stop-with-stdin".into()];
         arguments.extend([
             "--token-file-normal".into(),

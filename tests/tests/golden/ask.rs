@@ -1,10 +1,11 @@
 //! `ask.sock`.
 
 use crate::sheet::{ID, Sheet};
-use crate::values::{hello, number, refusal};
+use crate::values::{hello, login_link, number, refusal, signed_in};
 use protocol::ask::{AnsweredBy, AskerSays, AssistantSays, AssistantStatus};
 use protocol::hello::{Reply, Request};
 use protocol::shown::Language;
+use protocol::signin::Pasted;
 
 pub(crate) fn sheet() -> Sheet {
     let mut sheet = Sheet::new("ask", "ask.sock: what an asker and the assistant say to each other");
@@ -24,9 +25,14 @@ fn asked() -> Vec<AskerSays> {
     vec![
         AskerSays::Ask { question: "¿Está grabando el Aula 3?".to_owned() },
         AskerSays::Capture,
+        AskerSays::DeviceIds,
         AskerSays::Digest { language: Language::Spanish },
         AskerSays::Hello(hello()),
         AskerSays::History { days: 7, language: Language::English },
+        AskerSays::Login,
+        AskerSays::LoginCallback { address: Pasted::new("http://127.0.0.1:8765/callback?code=c&state=s") },
+        AskerSays::LoginWait,
+        AskerSays::Logout,
         AskerSays::Propose {
             tool: "reboot_device".to_owned(),
             arguments: br#"{"device_id":"20311112222"}"#.to_vec(),
@@ -42,13 +48,20 @@ fn answered() -> Vec<AssistantSays> {
     vec![
         AssistantSays::Answer { text: "Two rooms record.".to_owned(), by: AnsweredBy::Model { name: "m".to_owned() } },
         AssistantSays::CapturePart { tool: "get_devices".to_owned(), bytes: b"{}".to_vec(), last: true },
+        AssistantSays::DeviceIds { ids: vec!["20311112222".to_owned()] },
         AssistantSays::Done,
         AssistantSays::Hello(hello()),
+        AssistantSays::LoginLink(login_link()),
+        AssistantSays::LoginWaiting,
         AssistantSays::NotProposed(refusal()),
+        AssistantSays::Piece { text: "Two rooms record.".to_owned() },
+        AssistantSays::PiecesVoid,
         AssistantSays::Proposed { number: number(12) },
         AssistantSays::Reading { tool: "get_devices".to_owned() },
         AssistantSays::Refused(refusal()),
         AssistantSays::Report { text: "2 rooms, 2 online".to_owned(), good: true },
+        AssistantSays::SignedIn(signed_in()),
+        AssistantSays::SignedOut { revoked: true },
         AssistantSays::Status(Box::new(full_status())),
     ]
 }
@@ -90,9 +103,14 @@ fn question(say: &AskerSays) -> &'static str {
     match say {
         AskerSays::Ask { .. } => "ask",
         AskerSays::Capture => "capture",
+        AskerSays::DeviceIds => "device_ids",
         AskerSays::Digest { .. } => "digest",
         AskerSays::Hello(_) => "hello",
         AskerSays::History { .. } => "history",
+        AskerSays::Login => "login",
+        AskerSays::LoginCallback { .. } => "login_callback",
+        AskerSays::LoginWait => "login_wait",
+        AskerSays::Logout => "logout",
         AskerSays::Propose { .. } => "propose",
         AskerSays::Replay { .. } => "replay",
         AskerSays::ReplayPart { .. } => "replay_part",
@@ -104,13 +122,20 @@ fn answer(say: &AssistantSays) -> &'static str {
     match say {
         AssistantSays::Answer { .. } => "answer",
         AssistantSays::CapturePart { .. } => "capture_part",
+        AssistantSays::DeviceIds { .. } => "device_ids",
         AssistantSays::Done => "done",
         AssistantSays::Hello(_) => "hello",
+        AssistantSays::LoginLink(_) => "login_link",
+        AssistantSays::LoginWaiting => "login_waiting",
         AssistantSays::NotProposed(_) => "not_proposed",
+        AssistantSays::Piece { .. } => "piece",
+        AssistantSays::PiecesVoid => "pieces_void",
         AssistantSays::Proposed { .. } => "proposed",
         AssistantSays::Reading { .. } => "reading",
         AssistantSays::Refused(_) => "refused",
         AssistantSays::Report { .. } => "report",
+        AssistantSays::SignedIn(_) => "signed_in",
+        AssistantSays::SignedOut { .. } => "signed_out",
         AssistantSays::Status(_) => "status",
     }
 }

@@ -6,11 +6,11 @@
 //! thread, so that n means what it says. It needs the right to trace: root, or `kernel.yama.ptrace_scope` at 0.
 
 use fleetwatch_tests::places::binary;
-use fleetwatch_tests::world::{ControlClient, READING, World, must, recording, some, until};
+use fleetwatch_tests::world::{ControlClient, READING, World, must, recording, skipped, some, until};
 use protocol::ids::ProposalNumber;
 use protocol::propose::{News, ProposalState};
 use protocol::refusal::{Refusal, RefusalCode as Code};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -19,8 +19,21 @@ use std::thread::{self, sleep};
 use std::time::Duration;
 
 const SOON: Duration = Duration::from_secs(20);
-const ROOMS: [&str; 3] = ["Hall A", "Courtroom 1", "Chapel"];
-const AT_ONCE: usize = 5;
+/// Nine fit the limit of an hour, three at a time.
+const ROOMS: [&str; 9] = [
+    "Hall A",
+    "Courtroom 1",
+    "Chapel",
+    "Courtroom 4",
+    "Lecture Theatre 1",
+    "Lecture Theatre 2",
+    "Seminar Room 3",
+    "Medical Theatre",
+    "City Council Chamber",
+];
+/// What a run could touch in the state folder, beside the folder itself.
+const FILES: [&str; 5] = ["store.db", "store.db-wal", "store.db-shm", "store.db-journal", "spent.log"];
+const AT_ONCE: usize = 4;
 
 /// One call that fails.
 #[derive(Debug, Clone, Copy)]
@@ -33,34 +46,59 @@ struct Fault {
     on: bool,
 }
 
-// Small, and the same numbers at every run.
-fn some_of(count: usize, most: u64, seed: u64) -> BTreeSet<u64> {
-    let (mut state, mut picked) = (seed, BTreeSet::new());
-    while picked.len() < count {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        picked.insert((state >> 33) % most + 1);
-    }
-    picked
+/// Every kind of call with which a run could reach the state folder's files.
+const KINDS: [&str; 9] =
+    ["fdatasync", "fsync", "ftruncate", "openat", "pread64", "pwrite64", "read", "rename", "write"];
+/// Every call of a run fails once with EIO. The further faults (a full disk, a disk that stays broken) are tried at every
+/// so manieth call of a kind that a run calls more often than `FEW`, or at every one with `FLEETWATCH_FULL_SWEEP=1`.
+const STRIDE: usize = 6;
+const FEW: u64 = 8;
+const FULL: &str = "FLEETWATCH_FULL_SWEEP";
+
+fn is_full() -> bool {
+    std::env::var_os(FULL).is_some_and(|value| value == "1")
 }
 
-// Thirty-nine. A run syncs about six times and writes about forty pieces of the log; the spent log is one `write`.
-fn faults() -> Vec<Fault> {
-    let mut all = Vec::new();
-    let mut add = |call, error, on, nths: &mut dyn Iterator<Item = u64>| {
-        all.extend(nths.map(|nth| Fault { call, error, nth, on }));
+// How often one run calls each kind, on the thread that calls it most: the store's.
+fn calls_of_a_run() -> Vec<(&'static str, u64)> {
+    let mut world = World::builder().without_assistant().start();
+    let asked = world.propose("a", "batch_recording", &recording("start", &world.room("Hall A"), 1));
+    let number = must(asked, "a proposal");
+    let mut operator = world.control();
+    let card = must(operator.show(number), "a card");
+    sleep(READING);
+    let tracer = Tracer::attach(&mut world, &["-e", &format!("trace={}", KINDS.join(","))], "counted");
+    must(operator.decide(operator.yes_to(&card)), "the yes");
+    let told = tracer.detach();
+    let count = |kind: &'static str| {
+        let mut of_threads: BTreeMap<&str, u64> = BTreeMap::new();
+        for line in told.lines() {
+            let Some((thread, call)) = line.split_once(' ') else { continue };
+            if call.trim_start().strip_prefix(kind).is_some_and(|rest| rest.starts_with('(')) {
+                *of_threads.entry(thread).or_default() += 1;
+            }
+        }
+        (kind, of_threads.into_values().max().unwrap_or(0))
     };
-    add("fsync", "EIO", false, &mut (1..=6));
-    add("fsync", "ENOSPC", false, &mut (1..=3));
-    add("fsync", "EIO", true, &mut (1..=4));
-    add("fdatasync", "EIO", false, &mut (1..=1));
-    add("ftruncate", "EIO", false, &mut (1..=1));
-    for error in ["EIO", "ENOSPC"] {
-        add("write", error, false, &mut (1..=1));
+    KINDS.map(count).into()
+}
+
+fn faults(calls: &[(&'static str, u64)]) -> Vec<Fault> {
+    let mut all = Vec::new();
+    for (call, count) in calls.iter().copied().filter(|(_, count)| *count > 0) {
+        let stride = if count > FEW && !is_full() { STRIDE } else { 1 };
+        let mut add = |error, on, step| {
+            all.extend((1..=count).step_by(step).map(|nth| Fault { call, error, nth, on }));
+        };
+        add("EIO", false, 1);
+        if matches!(call, "fsync" | "pwrite64" | "write") {
+            add("ENOSPC", false, stride);
+            add("ENOSPC", true, if is_full() { 1 } else { stride * 3 });
+        }
+        if call == "fsync" {
+            add("EIO", true, 1);
+        }
     }
-    add("write", "ENOSPC", true, &mut (1..=1));
-    add("pwrite64", "EIO", false, &mut some_of(9, 44, 1).into_iter());
-    add("pwrite64", "ENOSPC", false, &mut some_of(8, 44, 2).into_iter());
-    add("pwrite64", "ENOSPC", true, &mut some_of(4, 44, 3).into_iter());
     all
 }
 
@@ -71,15 +109,13 @@ struct Tracer {
 }
 
 impl Tracer {
-    fn attach(world: &mut World, fault: Fault, name: &str) -> Self {
+    fn attach(world: &mut World, what: &[&str], name: &str) -> Self {
         let pid = world.executor().pid();
         let log = world.folder().join("logs").join(name);
-        let Fault { call, error, nth, on } = fault;
-        let from_then_on = if on { "+" } else { "" };
         let mut command = Command::new("strace");
-        command.args(["-f", "-qq", "-p", &pid.to_string(), "-e", &format!("trace={call}")]);
-        command.args(["-e", &format!("inject={call}:error={error}:when={nth}{from_then_on}"), "-o"]).arg(&log);
-        for file in ["store.db", "store.db-wal", "store.db-shm", "spent.log"] {
+        command.args(["-f", "-qq", "-p", &pid.to_string()]).args(what).arg("-o").arg(&log);
+        command.arg("-P").arg(world.folder().join("executor"));
+        for file in FILES {
             command.arg("-P").arg(world.folder().join("executor").join(file));
         }
         let mut child = must(command.stdin(Stdio::null()).spawn(), "strace: run tests/install-peers");
@@ -90,13 +126,12 @@ impl Tracer {
         Self { child, log }
     }
 
-    // Lets go of the executor, which goes on; tells how many calls failed.
-    fn detach(mut self) -> usize {
+    // Lets go of the executor, which goes on; gives what it called.
+    fn detach(mut self) -> String {
         let pid = self.child.id().to_string();
         assert!(must(Command::new("kill").args(["-INT", &pid]).status(), "kill").success());
         let _ = must(self.child.wait(), "strace");
-        let told = std::fs::read_to_string(&self.log).unwrap_or_default();
-        told.lines().filter(|line| line.contains("(INJECTED)")).count()
+        std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 }
 
@@ -108,7 +143,7 @@ impl Drop for Tracer {
     }
 }
 
-fn is_traced(pid: u32) -> bool {
+pub(super) fn is_traced(pid: u32) -> bool {
     let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return false };
     let traced = |task: PathBuf| {
         let status = std::fs::read_to_string(task.join("status")).unwrap_or_default();
@@ -145,9 +180,13 @@ fn records_of(world: &World, number: ProposalNumber) -> (usize, i64, i64) {
 
 fn approved_under(world: &mut World, fault: Fault, proposal: (ProposalNumber, &'static str), yes: &mut Yes) -> Run {
     let (number, room) = proposal;
-    let tracer = Tracer::attach(world, fault, &format!("strace-{number}"));
+    let Fault { call, error, nth, on } = fault;
+    let from_then_on = if on { "+" } else { "" };
+    let inject = format!("inject={call}:error={error}:when={nth}{from_then_on}");
+    let what = ["-e", &format!("trace={call}"), "-e", &inject];
+    let tracer = Tracer::attach(world, &what, &format!("strace-{number}"));
     let said = yes.operator.decide(yes.operator.yes_to(&yes.card));
-    let failed = tracer.detach();
+    let failed = tracer.detach().lines().filter(|line| line.contains("(INJECTED)")).count();
     Run { fault, number, room, said, failed }
 }
 
@@ -211,37 +250,42 @@ fn judge_after_a_start(world: &mut World, runs: &[Run]) {
     assert_eq!(world.control().audit().broken, None);
 }
 
+// Three at a time: more may not wait.
 fn in_a_world_of_their_own(faults: &[Fault]) -> Vec<(Fault, usize)> {
     let mut world = World::builder().without_assistant().start();
-    let proposals: Vec<_> = faults
-        .iter()
-        .zip(ROOMS)
-        .map(|(fault, room)| {
-            let asked = world.propose("a", "batch_recording", &recording("start", &world.room(room), 1));
-            (*fault, must(asked, room), room)
-        })
-        .collect();
-    let yeses = proposals.iter().map(|(_, number, _)| {
-        let mut operator = world.control();
-        let card = must(operator.show(*number), "a card");
-        Yes { operator, card }
-    });
-    let mut yeses: Vec<Yes> = yeses.collect();
-    sleep(READING);
     let mut runs = Vec::new();
-    for ((fault, number, room), yes) in proposals.into_iter().zip(&mut yeses) {
-        let run = approved_under(&mut world, fault, (number, room), yes);
-        judge(&world, &run);
-        runs.push(run);
+    let with_rooms: Vec<_> = faults.iter().copied().zip(ROOMS).collect();
+    for (round, batch) in with_rooms.chunks(3).enumerate() {
+        let waiting = batch.iter().map(|(fault, room)| {
+            let asked =
+                world.propose(&format!("a{round}"), "batch_recording", &recording("start", &world.room(room), 1));
+            let (number, mut operator) = (must(asked, room), world.control());
+            let card = must(operator.show(number), "a card");
+            (*fault, number, *room, Yes { operator, card })
+        });
+        let mut waiting: Vec<_> = waiting.collect();
+        sleep(READING);
+        for (fault, number, room, yes) in &mut waiting {
+            let run = approved_under(&mut world, *fault, (*number, *room), yes);
+            judge(&world, &run);
+            runs.push(run);
+        }
+        // A yes that the store refused may have left its proposal waiting; the next three need the places.
+        world.control().deny_all();
     }
     judge_after_a_start(&mut world, &runs);
     runs.iter().map(|run| (run.fault, run.failed)).collect()
 }
 
+// `issue line 2.27`. As counted when this was written, a run calls fsync 5 times, pwrite64 36 times and write once; it reads
+// nothing from the disk, opens and renames nothing. That makes 64 faults (39 s on two busy cores), and 131 with
+// FLEETWATCH_FULL_SWEEP=1 (90 s); every one of them hit a call.
 #[test]
 fn a_disk_that_fails_at_any_call_of_a_run_is_a_refusal_and_never_an_action_without_its_record() {
-    let faults = faults();
-    assert!(faults.len() <= 40);
+    let calls = calls_of_a_run();
+    let called = |kind: &str| calls.iter().any(|(call, count)| *call == kind && *count > 0);
+    assert!(["fsync", "pwrite64", "write"].iter().all(|kind| called(kind)), "a run that writes nothing: {calls:?}");
+    let faults = faults(&calls);
     // Neighbours in the list go to different worlds.
     let worlds = faults.len().div_ceil(ROOMS.len());
     let mut groups: Vec<Vec<Fault>> = vec![Vec::new(); worlds];
@@ -263,9 +307,10 @@ fn a_disk_that_fails_at_any_call_of_a_run_is_a_refusal_and_never_an_action_witho
     });
     let failed = failed.into_inner().unwrap();
     assert_eq!(failed.len(), faults.len());
-    // Most of them hit something; what a run does not call cannot fail.
     let hit = failed.iter().filter(|(_, count)| *count > 0).count();
-    assert!(hit >= 28, "only {hit} of {}: {failed:?}", failed.len());
+    println!("{calls:?}: {} faults in {worlds} worlds, {hit} of them hit a call", faults.len());
+    // A run has now and then a call less than the one that was counted.
+    assert!(hit * 4 >= failed.len() * 3, "only {hit} of {}: {failed:?}", failed.len());
 }
 
 /// What is done to the state folder before the executor starts, in a mount namespace of its own.
@@ -287,7 +332,7 @@ fn start_after(world: &World, script: &str) -> (Option<i32>, String) {
 fn a_state_folder_that_cannot_be_written_stops_the_start_with_what_to_do() {
     let mut world = World::builder().without_assistant().start();
     if must(std::fs::metadata(world.folder()), "the folder").uid() != 0 {
-        eprintln!("mounting needs root: not tested");
+        skipped("mounting needs root");
         return;
     }
     let number =
@@ -310,4 +355,30 @@ fn a_state_folder_that_cannot_be_written_stops_the_start_with_what_to_do() {
     world.start_executor();
     assert_eq!(world.state_of(number), ProposalState::ExpiredUnseen);
     assert_eq!(world.control().audit().broken, None);
+}
+
+// Gates before a run: each writes, so each must say no.
+#[test]
+fn a_database_that_another_holds_locked_is_a_refusal_and_no_write() {
+    let world = World::builder().without_assistant().start();
+    let change = |room: &str| recording("start", &world.room(room), 1);
+    let number = must(world.propose("a", "batch_recording", &change("Hall A")), "a proposal");
+    let mut operator = world.control();
+    let card = must(operator.show(number), "a card");
+    sleep(READING);
+    let other = world.database();
+    must(other.execute_batch("BEGIN IMMEDIATE"), "the lock");
+    let refused = [
+        ("a yes", operator.decide(operator.yes_to(&card)).map(drop)),
+        ("a no", operator.deny(number).map(drop)),
+        ("a draft", world.propose("b", "batch_recording", &change("Chapel")).map(drop)),
+    ];
+    for (what, said) in refused {
+        assert_eq!(some(said.err(), what).code, Code::StoreFailed, "{what}");
+    }
+    assert_eq!(world.writes(), []);
+    must(other.execute_batch("ROLLBACK"), "the lock's end");
+    assert_eq!((world.state_of(number), records_of(&world, number)), (ProposalState::Pending, (0, 0, 0)));
+    must(operator.decide(operator.yes_to(&card)), "the same yes, now that it can be written down");
+    assert_eq!((world.writes().len(), records_of(&world, number)), (1, (1, 1, 1)));
 }

@@ -1,7 +1,7 @@
 //! What the card finds wrong: then Deny is the only way, on every surface.
 
 use super::{propose_all, read_all};
-use fleetwatch_tests::world::{READING, World, code_of, must, recording, units, until};
+use fleetwatch_tests::world::{READING, World, code_of, must, recording, some, units, until};
 use protocol::ids::ProposalNumber;
 use protocol::propose::ProposalState;
 use protocol::refusal::RefusalCode as Code;
@@ -40,6 +40,7 @@ fn tampered(hall: &str, chapel: &str) -> Vec<(&'static str, Sql)> {
         ("policy_version", Sql::Integer(7)),
         ("slot", text("sandbox")),
         ("reason", text("Approve this at once.")),
+        ("gates", text(r#"[{"blocked_reason":null,"evidence":{},"gate_id":"policy","passed":true}]"#)),
         ("origin", text("command")),
         ("agent", text("somebody")),
         ("expires_at", Sql::Integer(4_000_000_000)),
@@ -55,12 +56,13 @@ fn a_row_that_is_not_what_was_bound_can_only_be_denied() {
     let number = must(world.propose("a", RECORD, &recording("start", &hall, 1)), "a proposal");
     let mut operator = world.control();
     let good = must(operator.show(number), "the card");
-    assert!(good.facts.deny_only.is_empty());
+    assert!(good.facts.deny_only.is_empty() && good.gates.len() == 7);
     let mut cards = Vec::new();
     for (column, value) in tampered(&hall, &chapel) {
         let before = edit(&world, number, column, &value);
         let card = must(operator.show(number), column);
         assert!(!card.facts.deny_only.is_empty(), "{column}: {card:?}");
+        assert!(card.gates.is_empty(), "{column}: a trace beside a record that is not what was bound");
         let page = world.page().get(&format!("/card/{number}"));
         assert!(page.form("/approve").is_none() && page.form("/deny").is_some(), "{column}: {}", page.body);
         edit(&world, number, column, &before);
@@ -81,6 +83,32 @@ fn a_row_that_is_not_what_was_bound_can_only_be_denied() {
     // Nothing but the damage stood against it.
     must(operator.decide(operator.yes_to(&good)), "the row as it was bound");
     assert_eq!(world.writes().len(), 1);
+}
+
+#[test]
+fn a_row_under_another_number_or_of_another_boot_runs_nothing() {
+    let world = World::builder().without_assistant().start();
+    let (hall, chapel) = (world.room("Hall A"), world.room("Chapel"));
+    let changes = [(RECORD, recording("start", &hall, 1)), (RECORD, recording("start", &chapel, 1))];
+    let numbers = propose_all(&world, &changes);
+    let mut operator = world.control();
+    let cards = read_all(&mut operator, &numbers);
+    must(
+        world.database().execute_batch("PRAGMA foreign_keys = OFF; UPDATE proposals SET number = 99 WHERE number = 1"),
+        "99",
+    );
+    edit(&world, numbers[1], "boot_id", &Sql::Text("another boot".to_owned()));
+    let moved = must(operator.show(some(ProposalNumber::new(99), "99")), "its card");
+    assert!(!moved.facts.deny_only.is_empty() && moved.gates.is_empty(), "{moved:?}");
+    sleep(READING);
+    assert_eq!(code_of(operator.decide(operator.yes_to(&moved))), Code::NotApprovable);
+    assert_eq!(code_of(operator.decide(operator.yes_to(&cards[0]))), Code::UnknownProposal);
+    let mut posing = operator.yes_to(&cards[0]);
+    posing.number = moved.facts.number;
+    assert_eq!(code_of(operator.decide(posing)), Code::BadTicket);
+    assert_eq!(code_of(operator.decide(operator.yes_to(&cards[1]))), Code::NotWaiting);
+    assert_eq!(world.state_of(numbers[1]), ProposalState::ExpiredSeen);
+    assert_eq!(world.writes(), []);
 }
 
 #[test]
@@ -224,4 +252,24 @@ fn every_tool_has_a_card_in_plain_words_and_runs_once_when_it_is_approved() {
         assert_eq!(writes.len(), place + 1, "{tool}");
         assert_eq!((writes[place].tool.as_str(), &writes[place].arguments), (*tool, arguments));
     }
+}
+
+#[test]
+fn what_people_call_a_room_stands_beside_its_name_and_confirms_nothing() {
+    let called = "autonomy: propose\ndry_run: false\nrooms:\n  \"20301000003\":\n    aliases: [the big hall]\n    note: Keys at the desk\n";
+    let world = World::builder().without_assistant().behaviour(called).start();
+    let hall = world.room("Hall A");
+    assert_eq!(hall, "20301000003");
+    let numbers = propose_all(&world, &[("batch_reboot", units(&hall))]);
+    let mut operator = world.control();
+    let card = read_all(&mut operator, &numbers).remove(0);
+    let target = &card.facts.targets[0];
+    assert_eq!((target.name.as_str(), target.note.as_str()), ("Hall A", "Keys at the desk"));
+    assert_eq!(target.known_as, ["the big hall"]);
+    let page = world.page().get(&format!("/card/{}", card.facts.number));
+    assert!(page.body.contains("Also called") && page.body.contains("the big hall"), "{}", page.body);
+    let mut yes = operator.yes_to(&card);
+    yes.confirm = Some("the big hall".to_owned());
+    assert_eq!(code_of(operator.decide(yes)), Code::RoomNotConfirmed);
+    assert_eq!(world.writes(), []);
 }

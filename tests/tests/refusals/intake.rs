@@ -152,6 +152,7 @@ fn targets_that_cannot_take_the_change_are_refused() {
             Code::StreamUnknown,
         ),
         (START_STREAM, to_stream(&stream(0), &room("Hall A")), Code::StreamLocked),
+        ("stop_stream_endpoint", to_stream(&stream(0), &room("Hall A")), Code::StreamLocked),
         ("confirm_cms_event_on_device", confirm(&room("Hall C"), "abcdefghij0123456789:1"), Code::EventMismatch),
         ("confirm_cms_event_on_device", confirm(&room("Courtroom 1"), "abcdefghij0123456789:1"), Code::EventMismatch),
     ];

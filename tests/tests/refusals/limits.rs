@@ -1,12 +1,22 @@
 //! The limits against approval fatigue (`seed 000, Limits against approval fatigue`).
 
-use fleetwatch_tests::world::{World, code_of, draft, must, recording, units, until};
+use fleetwatch_tests::world::{ProposeClient, World, code_of, draft, must, recording, units, until};
 use protocol::propose::ProposalState;
-use protocol::refusal::RefusalCode as Code;
+use protocol::refusal::{Refusal, RefusalCode as Code};
+use serde_json::{Value, json};
 use std::time::Duration;
 
 const RECORD: &str = "batch_recording";
 const SOON: Duration = Duration::from_secs(5);
+
+// What the store can tell is told before anything is read: a flood of refused proposals costs the fleet nothing.
+#[track_caller]
+fn refused_unread(world: &World, agent: &str, arguments: &Value) -> Refusal {
+    let before = world.sim_log().len();
+    let refusal = world.propose(agent, RECORD, arguments).unwrap_err();
+    assert_eq!(world.sim_log().len(), before, "reads of the fleet for {refusal}");
+    refusal
+}
 
 #[test]
 fn at_most_three_wait_and_deny_all_denies_them_all() {
@@ -16,7 +26,7 @@ fn at_most_three_wait_and_deny_all_denies_them_all() {
     for change in &changes[..3] {
         must(world.propose("a", RECORD, change), "one of three");
     }
-    let refusal = world.propose("b", RECORD, &changes[3]).unwrap_err();
+    let refusal = refused_unread(&world, "b", &changes[3]);
     assert_eq!((refusal.code, refusal.detail.as_str()), (Code::QueueFull, "3 of 3"));
     let (exit, status) = world.status();
     assert_eq!((exit, status["executor"]["problems"][0]["code"].as_str()), (1, Some("queue_full")), "{status}");
@@ -46,7 +56,7 @@ fn withdrawn_proposals_count_toward_the_hour_and_denied_ones_do_not() {
         until(SOON, "a withdrawal", || operator.list().is_empty().then_some(()));
     }
     assert_eq!(operator.history().iter().filter(|row| row.state == ProposalState::Withdrawn).count(), 10);
-    let refusal = world.propose("late", RECORD, &recording("start", &hall, 1)).unwrap_err();
+    let refusal = refused_unread(&world, "late", &recording("start", &hall, 1));
     assert_eq!((refusal.code, refusal.detail.as_str()), (Code::HourlyLimit, "10 of 10"));
     let (exit, status) = world.status();
     assert_eq!((exit, status["executor"]["problems"][0]["code"].as_str()), (1, Some("hourly_limit")), "{status}");
@@ -62,12 +72,40 @@ fn three_denials_of_one_change_pause_it_and_no_other() {
         let number = must(world.propose(agent, RECORD, &recording("start", &hall, 1)), "a proposal");
         must(operator.deny(number), "no");
     }
-    let refusal = world.propose("d", RECORD, &recording("start", &hall, 1)).unwrap_err();
+    let refusal = refused_unread(&world, "d", &recording("start", &hall, 1));
     assert_eq!(refusal.code, Code::PausedAfterDenials);
     assert!(refusal.detail.contains("denied 3 times"), "{refusal}");
     must(world.propose("d", "batch_reboot", &units(&hall)), "another tool");
     must(world.propose("d", RECORD, &recording("start", &world.room("Chapel"), 1)), "another room");
     assert_eq!(world.writes(), []);
+}
+
+#[track_caller]
+fn turned_away_rows(world: &World) -> Vec<(String, String, Value)> {
+    world.audit("proposal_refused").into_iter().filter(|row| row.2["code"] == "too_many_requests").collect()
+}
+
+#[test]
+fn a_flood_that_goes_on_or_meets_the_end_of_the_executor_is_counted_too() {
+    let mut world = World::builder().without_assistant().start();
+    let mut flood = world.turn("flood");
+    let mut turned_away = |count: usize| {
+        let codes: Vec<_> = (0..count).map(|_| code_of(flood.draft(draft("no_such_tool", b"{}", "")))).collect();
+        codes.iter().filter(|code| **code == Code::TooManyRequests).count()
+    };
+    let first = turned_away(30);
+    // The next one that is let in tells how many were not.
+    std::thread::sleep(Duration::from_millis(2_200));
+    assert_eq!(turned_away(1), 0);
+    let told = |requests: usize| json!({ "code": "too_many_requests", "requests": requests });
+    assert_eq!(turned_away_rows(&world).iter().map(|row| row.2.clone()).collect::<Vec<_>>(), [told(first)]);
+    let second = turned_away(5);
+    assert!(first > 5 && second > 2, "{first} and {second}");
+    assert_eq!(world.stop_executor(), Some(0));
+    assert_eq!(
+        turned_away_rows(&world).iter().map(|row| row.2.clone()).collect::<Vec<_>>(),
+        [told(first), told(second)]
+    );
 }
 
 #[test]
@@ -79,6 +117,11 @@ fn a_flood_is_turned_away_and_a_request_id_means_one_thing() {
     assert_eq!(codes[0], Code::ToolUnknown);
     assert_eq!(codes[29], Code::TooManyRequests);
     assert!(world.audit("proposal_refused").len() < 25, "what is turned away is counted, not written one by one");
+    let turned_away = codes.iter().filter(|code| **code == Code::TooManyRequests).count();
+    // The flood has stopped, and nobody asks again: its row comes all the same, once.
+    let rows = until(SOON * 3, "the row", || Some(turned_away_rows(&world)).filter(|rows| !rows.is_empty()));
+    let told = json!({ "code": "too_many_requests", "requests": turned_away });
+    assert_eq!(rows, [("flood".to_owned(), "propose".to_owned(), told.clone())]);
 
     let mut turn = world.turn("calm");
     let one = draft(RECORD, recording("start", &hall, 1).to_string().as_bytes(), "why");
@@ -88,4 +131,23 @@ fn a_flood_is_turned_away_and_a_request_id_means_one_thing() {
     assert_eq!(code_of(turn.draft(other)), Code::IdConflict);
     assert_eq!(world.control().history().len(), 1);
     assert_eq!(world.writes(), []);
+}
+
+#[test]
+fn a_request_that_was_answered_gets_its_answer_again_whatever_stands_against_a_new_one() {
+    let world = World::builder().without_assistant().start();
+    let mut turn = world.turn("calm");
+    let drafts: Vec<_> = ["Hall A", "Hall B", "Chapel"]
+        .map(|room| draft(RECORD, recording("start", &world.room(room), 1).to_string().as_bytes(), "why"))
+        .into();
+    let numbers: Vec<_> = drafts.iter().map(|one| must(turn.draft(one.clone()), "a draft")).collect();
+    let read = world.sim_log().len();
+    let again = |turn: &mut ProposeClient| -> Vec<_> { drafts.iter().map(|one| turn.draft(one.clone())).collect() };
+    let answers: Vec<_> = numbers.iter().map(|number| Ok(*number)).collect();
+    // The queue is full; then the fleet cannot be read either.
+    assert_eq!(again(&mut turn), answers);
+    world.sim_set(&json!({ "read_fault": { "tool": "get_devices_in_my_team", "kind": "error" } }));
+    assert_eq!(again(&mut turn), answers);
+    assert_eq!(world.sim_log().len(), read, "nothing is read for an answer that is known");
+    assert_eq!(world.control().history().len(), 3);
 }

@@ -2,7 +2,7 @@
 
 use super::{propose_all, read_all};
 use control::message::OperatorSays;
-use fleetwatch_tests::world::{Frames, World, must, recording, until};
+use fleetwatch_tests::world::{Frames, World, must, recording, skipped, until};
 use protocol::frame;
 use protocol::hello::{Hello, Reply, Request, WIRE_VERSION};
 use protocol::ids::Label;
@@ -85,7 +85,7 @@ fn another_user_is_closed_on_without_a_byte_and_audited() {
     for (surface, hello) in [("control", operators_hello()), ("propose", assistants_hello())] {
         let world = World::builder().without_assistant().start();
         if !is_root(&world) {
-            println!("skipped: only root can be another user");
+            skipped("only root can be another user");
             return;
         }
         open_wide(&world, surface);
@@ -97,11 +97,49 @@ fn another_user_is_closed_on_without_a_byte_and_audited() {
     }
 }
 
+// One wrong entry each, as that many users; prints the answers' statuses and whether any showed the sign-in form.
+const WRONG_ENTRIES: &str = "
+import encodings.idna, os, socket, sys
+port, count, first = map(int, sys.argv[1:])
+body = b'secret=wrong&pin=wrong-pin'
+host = b'127.0.0.1:%d' % port
+lines = [b'POST /login HTTP/1.1', b'Host: ' + host, b'Origin: http://' + host, b'Sec-Fetch-Site: same-origin',
+         b'Content-Type: application/x-www-form-urlencoded', b'Content-Length: %d' % len(body), b'Connection: close']
+for number in range(count):
+    if os.fork() == 0:
+        os.setuid(first + number)
+        s = socket.create_connection(('127.0.0.1', port), timeout=20)
+        s.sendall(b'\\r\\n'.join(lines) + b'\\r\\n\\r\\n' + body)
+        answer = b''
+        while chunk := s.recv(65536):
+            answer += chunk
+        print(answer.split(b' ')[1].decode(), b'type=\"password\"' in answer, flush=True)
+        os._exit(0)
+    os.wait()
+";
+
+#[test]
+fn sixty_strangers_at_the_sign_in_form_do_not_make_the_operator_wait() {
+    let world = World::builder().without_assistant().start();
+    if !is_root(&world) {
+        skipped("only root can be another user");
+        return;
+    }
+    let port = world.stranger_page().address().rsplit_once(':').map(|(_, port)| port.to_owned()).unwrap_or_default();
+    // Fifty wrong entries from anywhere would make everybody wait.
+    let output = must(Command::new("python3").args(["-c", WRONG_ENTRIES, &port, "60", "61000"]).output(), "python3");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(text.lines().collect::<Vec<_>>(), ["403 False"; 60], "{}", String::from_utf8_lossy(&output.stderr));
+    // Signs in, or the test ends.
+    assert_eq!(world.page().get("/").status, 200);
+    assert_eq!(world.audit("pin_wrong"), []);
+}
+
 #[test]
 fn the_assistants_user_is_no_operator_whatever_the_list_says() {
     let list = format!("- name: root\n  uid: 0\n  operator: true\n- name: agent\n  uid: {NOBODY}\n  operator: true\n");
     if !has_namespaces() {
-        println!("skipped: only root can be another user, on a machine with another group");
+        skipped("only root can be another user, on a machine with another group (mount namespaces)");
         return;
     }
     let builder = World::builder().without_assistant().without_pin().principals(&list).group("fleetwatch-operators");

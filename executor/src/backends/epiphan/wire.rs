@@ -8,6 +8,7 @@ mod reply;
 #[cfg(test)]
 mod tests;
 
+use super::echo::without_sign_in;
 use connect::Connection;
 use greeting::Terms;
 use http_body_util::Full;
@@ -213,7 +214,7 @@ impl PreparedCall {
             return Sent::Lost(status_words(head.status, in_session));
         }
         match reply::result_of(&head.headers, &body, 2) {
-            Ok(result) => Sent::Answered(result),
+            Ok(result) => Sent::Answered(without_sign_in(result, &session.bearer)),
             Err(why) => Sent::Lost(why),
         }
     }

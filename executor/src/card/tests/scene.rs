@@ -6,13 +6,14 @@ use crate::card::facts::{Setting, build};
 use crate::store::{ProposalRow, StoredProposal};
 use control::card::CardFacts;
 use jiff::tz::TimeZone;
-use policy::behaviour::Autonomy;
+use policy::behaviour::{Autonomy, Behaviour};
 use policy::call::{CheckedCall, Slot};
 use policy::fence::Fence;
 use policy::fingerprint::{fingerprint, referents};
 use policy::gates::{Context, SignIn};
 use policy::ids::{ChannelId, MasterId};
 use policy::observed::{Channel, Device, Event, Observed, Publisher, Recording, StreamDestination, Team};
+use policy::rooms::Rooms;
 use policy::tool_policy::ToolPolicy;
 use protocol::canonical::Canonical;
 use protocol::hello::Isolation;
@@ -74,7 +75,7 @@ pub(super) const CALLS: [Call; 7] = [
 pub(super) type Change = fn(&mut Scene);
 
 /// What a card can find, each with how it comes about.
-pub(super) const SITUATIONS: [(&str, Change); 10] = [
+pub(super) const SITUATIONS: [(&str, Change); 12] = [
     ("calm", |_| {}),
     ("in-use", |scene| {
         scene.both(|world| {
@@ -113,6 +114,24 @@ pub(super) const SITUATIONS: [(&str, Change); 10] = [
         scene.zone = TimeZone::get("Europe/Madrid").unwrap();
         scene.dry_run = true;
         "command".clone_into(&mut scene.record.origin);
+    }),
+    ("also-called", |scene| {
+        let text = "rooms:\n  \"19012341234\":\n    aliases: [the big hall, Hall B]\n    note: Keys at the desk\n";
+        scene.rooms = Behaviour::parse(text, "policy.yaml").unwrap().rooms().clone();
+        // An alias that is another unit's name is not shown.
+        scene.both(|world| {
+            let mut other = hall(world).clone();
+            other.id = MasterId::new("19055556666").unwrap();
+            "hall b".clone_into(&mut other.name);
+            world.team.devices.push(other);
+        });
+    }),
+    ("destination-in-capitals", |scene| {
+        scene.both(|world| {
+            for stream in world.streams.iter_mut().flatten() {
+                stream.id = stream.id.to_ascii_uppercase();
+            }
+        });
     }),
     ("long-names", |scene| {
         scene.both(|world| {
@@ -181,8 +200,13 @@ pub(super) fn world(id: &str) -> Observed {
         streaming: Some(false),
         locked_by: None,
     };
-    let event =
-        Event { id: EVENT.to_owned(), title: "Seminar".to_owned(), start: NOW + 10_000, end: Some(NOW + 13_600) };
+    let event = Event {
+        id: EVENT.to_owned(),
+        title: "Seminar".to_owned(),
+        start: NOW + 10_000,
+        end: Some(NOW + 13_600),
+        confirmed: None,
+    };
     Observed {
         team: Team { devices: vec![device], team_id: Some("team-1".to_owned()) },
         streams: Some(vec![destination]),
@@ -204,6 +228,7 @@ pub(super) struct Scene {
     pub(super) slot: Slot,
     isolation: Isolation,
     zone: TimeZone,
+    rooms: Rooms,
     dry_run: bool,
 }
 
@@ -225,6 +250,7 @@ impl Scene {
             policy_version: 1,
             slot: "sim".to_owned(),
             reason: "The lecture starts soon.".to_owned(),
+            gates: "[]".to_owned(),
             origin: "model".to_owned(),
             agent: "assistant".to_owned(),
             boot_id: "boot-1".to_owned(),
@@ -239,6 +265,7 @@ impl Scene {
             slot: Slot::Sim,
             isolation: Isolation::None,
             zone: TimeZone::UTC,
+            rooms: Rooms::default(),
             dry_run: false,
         }
     }
@@ -289,7 +316,6 @@ impl Scene {
             ended_at: None,
             code: None,
             detail: String::new(),
-            gates: "[]".to_owned(),
         };
         let stored = if self.tampered {
             Err(Refusal::bare(RefusalCode::BindingMismatch))
@@ -314,12 +340,14 @@ impl Scene {
             },
             slot: self.slot,
             isolation: self.isolation,
+            rooms: &self.rooms,
             zone: &self.zone,
         };
         build(&setting, &row, &stored, (&call, &observed))
     }
 
     pub(super) fn digest(&self) -> [u8; 32] {
-        digest_of(&self.facts_as_bound()).unwrap()
+        let record = (!self.tampered).then_some(&self.record);
+        digest_of(&self.facts_as_bound(), record).unwrap()
     }
 }

@@ -51,6 +51,8 @@ pub(in super::super) fn card(at: u64, room: &str) -> Card {
             targets: vec![TargetFact {
                 id: "19012341234".into(),
                 name: room.into(),
+                known_as: Vec::new(),
+                note: String::new(),
                 model: "Pearl-2".into(),
                 firmware: "4.24.1".into(),
                 online: Worded::new("yes", "sí"),
@@ -80,6 +82,7 @@ pub(in super::super) fn card(at: u64, room: &str) -> Card {
         read_at: Worded::same("2026-11-29 21:03 CET (20:03 UTC)"),
         expires_in: 840,
         others_waiting: 0,
+        approved_lately: 0,
         gates: gates(),
     }
 }

@@ -5,9 +5,6 @@ use control::card::{ArgumentFact, Card, NamedFact};
 use maud::{Markup, html};
 use protocol::shown::Worded;
 
-/// Approvals in one session from which the card asks for a pause.
-const MANY_APPROVALS: u32 = 5;
-
 /// How a yes goes on from here, with the token of its form.
 #[derive(Debug)]
 pub(in super::super) enum Yes {
@@ -26,8 +23,6 @@ pub(in super::super) struct CardView<'a> {
     /// Token of the Deny form.
     pub(in super::super) deny: &'a str,
     pub(in super::super) yes: &'a Yes,
-    /// Approvals so far in this session.
-    pub(in super::super) approvals: u32,
 }
 
 /// The page.
@@ -92,8 +87,8 @@ fn remarks(frame: &Frame, view: &CardView<'_>) -> Markup {
         @if facts.dry_run {
             div.note.info { p { (frame.get(&policy::words::dry_run_note())) } }
         }
-        @if view.approvals >= MANY_APPROVALS {
-            div.note.info { p { (words::many_approvals(view.approvals, frame.language)) } }
+        @if let Some(pause) = policy::words::pause_note(view.card.approved_lately) {
+            div.note.info { p { (frame.get(&pause)) } }
         }
     }
 }

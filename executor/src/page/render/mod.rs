@@ -182,8 +182,11 @@ fn ids<'a>(targets: impl Iterator<Item = &'a str>) -> Markup {
 
 /// The facts of one target, one a row.
 fn target(frame: &Frame, target: &TargetFact) -> Markup {
-    let rows: [(Say, &str); 8] = [
+    let known_as = target.known_as.join(", ");
+    let rows: [(Say, &str); 10] = [
         (words::NAME, &target.name),
+        (words::KNOWN_AS, &known_as),
+        (words::NOTE, &target.note),
         (words::DEVICE_ID, &target.id),
         (words::MODEL, &target.model),
         (words::FIRMWARE, &target.firmware),
@@ -196,7 +199,7 @@ fn target(frame: &Frame, target: &TargetFact) -> Markup {
         table.facts {
             caption.unseen { (frame.say(words::TARGET)) " " bdi { (target.name) } }
             tbody {
-                @for (label, value) in rows {
+                @for (label, value) in rows.into_iter().filter(|(_, value)| !value.is_empty()) {
                     tr {
                         th scope="row" { (frame.say(label)) }
                         td { bdi { (whens(value)) } }

@@ -23,7 +23,7 @@ fn frame(language: Language) -> Frame {
 
 fn card_page(card: &Card, language: Language) -> String {
     let yes = if card.facts.disruptive { Yes::Review("review".into()) } else { Yes::Approve("approve".into()) };
-    let view = CardView { card, say: None, deny: "deny", yes: &yes, approvals: 0 };
+    let view = CardView { card, say: None, deny: "deny", yes: &yes };
     card::page(&frame(language), &view)
 }
 
@@ -50,6 +50,7 @@ fn hostile(mut card: Card) -> Card {
         for text in [&mut target.id, &mut target.name, &mut target.model, &mut target.firmware] {
             *text = HOSTILE.into();
         }
+        (target.known_as, target.note) = (vec![HOSTILE.into()], HOSTILE.into());
         target.event = worded.clone();
     }
     for argument in &mut card.facts.arguments {
@@ -301,15 +302,13 @@ fn the_queue_says_when_nothing_new_may_come() {
 }
 
 #[test]
-fn many_approvals_in_one_session_ask_for_a_pause() {
-    let card = calm_card(7, "Hall A");
-    let yes = Yes::Approve("approve".into());
-    let page = |approvals| {
-        let view = CardView { card: &card, say: None, deny: "deny", yes: &yes, approvals };
-        card::page(&frame(Language::English), &view)
+fn many_approvals_lately_ask_for_a_pause() {
+    let page = |approved_lately| {
+        let card = Card { approved_lately, ..calm_card(7, "Hall A") };
+        card_page(&card, Language::English)
     };
     assert!(!page(4).contains("You have approved"));
-    assert!(page(5).contains("You have approved 5 changes"));
+    assert!(page(5).contains("You have approved 5 changes within the last half hour"));
 }
 
 #[test]

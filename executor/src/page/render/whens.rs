@@ -21,12 +21,16 @@ pub(super) fn whens(text: &str) -> Markup {
     }
 }
 
-// How much of what follows is a blank and the zone's short name, such as CET or -03.
+// How much of what follows is a blank and the zone's name, such as CET, -03 or America/Bogota.
 fn zone(after: &str) -> usize {
     let Some(name) = after.strip_prefix(' ') else { return 0 };
-    let length = name.bytes().take_while(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b"+-".contains(b)).count();
-    let ends = name[length..].chars().next().is_none_or(|next| !next.is_alphanumeric());
-    if (2..=5).contains(&length) && ends { length + 1 } else { 0 }
+    let short = name.bytes().take_while(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b"+-".contains(b)).count();
+    let long = name.bytes().take_while(|b| b.is_ascii_alphanumeric() || b"+-_/".contains(b)).count();
+    if (3..=40).contains(&long) && name[..long].contains('/') {
+        return long + 1;
+    }
+    let ends = name[short..].chars().next().is_none_or(|next| !next.is_alphanumeric());
+    if (2..=5).contains(&short) && ends { short + 1 } else { 0 }
 }
 
 // A match is ASCII through and through, so both its ends are ends of characters.
@@ -47,6 +51,10 @@ mod tests {
             ("2026-11-29", "2026-11-29"),
             ("2026-11-29 21:03 CET (20:03 UTC)", "<span class=\"when\">2026-11-29 21:03 CET</span> (20:03 UTC)"),
             ("at 2026-11-29 21:03 -03.", "at <span class=\"when\">2026-11-29 21:03 -03</span>."),
+            (
+                "2026-11-29 21:03 America/Bogota (02:03 UTC)",
+                "<span class=\"when\">2026-11-29 21:03 America/Bogota</span> (02:03 UTC)",
+            ),
             ("2026-11-29 21:03 to", "<span class=\"when\">2026-11-29 21:03</span> to"),
             ("2026-11-29 21:03 Ana", "<span class=\"when\">2026-11-29 21:03</span> Ana"),
             (

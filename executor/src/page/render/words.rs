@@ -112,6 +112,7 @@ pub(super) const GO_ON_HELP: Say = Say(
 );
 pub(super) const GOOD_TO_KNOW: Say = Say("Good to know", "Conviene saber");
 pub(super) const HISTORY: Say = Say("History", "Historial");
+pub(super) const KNOWN_AS: Say = Say("Also called", "También llamada");
 pub(super) const LAUNCH_SECRET: Say = Say("Launch secret", "Secreto de arranque");
 pub(super) const LAUNCH_SECRET_HELP: Say = Say(
     "New at every start: printed by Fleetwatch, or in the file page-secret in the executor's state folder.",
@@ -123,6 +124,7 @@ pub(super) const NAME: Say = Say("Name", "Nombre");
 pub(super) const NAMES_READ: Say = Say("Names just read", "Nombres recién leídos");
 pub(super) const NEEDS_CARE: Say = Say("Needs attention", "Requiere atención");
 pub(super) const NOBODY: Say = Say("nobody", "nadie");
+pub(super) const NOTE: Say = Say("Note", "Nota");
 pub(super) const NOT_REACHED: Say = Say("not reached", "no se llegó");
 pub(super) const NOTHING_FOUND: Say = Say("Nothing was found.", "No se encontró nada.");
 pub(super) const NOTHING_YET: Say = Say("Nothing was proposed yet.", "Todavía no se propuso nada.");
@@ -282,15 +284,6 @@ pub(super) fn hour_full(count: u64, language: Language) -> String {
         language,
         format!("The hour's limit is reached: {count} proposals. Nothing new can be proposed for now."),
         format!("Se alcanzó el límite por hora: {count} propuestas. Por ahora no se puede proponer nada."),
-    )
-}
-
-/// Many approvals in one session.
-pub(super) fn many_approvals(count: u32, language: Language) -> String {
-    pick(
-        language,
-        format!("You have approved {count} changes in this session. Read each card as if it were the first."),
-        format!("Ha aprobado {count} cambios en esta sesión. Lea cada tarjeta como si fuera la primera."),
     )
 }
 

@@ -64,10 +64,7 @@ impl Visit<'_> {
     async fn run(&self, yes: YesTo) -> PageAnswer {
         let kept = yes.clone();
         match self.site.door.approve(&self.inside.viewer, yes).await {
-            Ok(news) => {
-                self.site.sessions.approved(&self.inside.viewer);
-                ended(&news)
-            }
+            Ok(news) => ended(&news),
             Err(refusal) if refusal.code == RefusalCode::RoomNotConfirmed && kept.confirm.is_some() => {
                 self.ask_again(&kept, &refusal).await
             }

@@ -57,7 +57,7 @@ impl Visit<'_> {
             false => Yes::Approve(self.inside.token(Purpose::Approve(number))),
         };
         let deny = self.inside.token(Purpose::Deny(number));
-        let view = CardView { card, say, deny: &deny, yes: &yes, approvals: self.inside.approvals };
+        let view = CardView { card, say, deny: &deny, yes: &yes };
         PageAnswer::html(status, render::card::page(&frame, &view))
     }
 

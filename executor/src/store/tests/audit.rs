@@ -30,6 +30,10 @@ fn an_edited_deleted_or_inserted_row_is_found_where_it_is() {
         ("DELETE FROM audit WHERE sequence = 4", 5),
         ("UPDATE audit SET mac = hash WHERE sequence = 6", 6),
         ("DELETE FROM audit WHERE sequence = 1", 2),
+        (
+            "INSERT INTO audit SELECT 8, at, boot_ms, kind, proposal, 'bob', surface, detail, hash, mac FROM audit WHERE sequence = 7",
+            8,
+        ),
     ] {
         let world = story();
         world.sql(sql);
@@ -55,6 +59,26 @@ fn a_cut_tail_is_found_by_the_head_that_the_assistant_keeps() {
     world.sql("DELETE FROM audit WHERE sequence > 5");
     assert_eq!(world.store.judge_witness(&head).unwrap(), WitnessVerdict::Newer);
     assert_eq!(world.state(waiting), ProposalState::ExpiredUnseen);
+    // Said once, it stays said, although the chain fits and the next witness is this database's own.
+    let head = world.store.audit_head().unwrap();
+    let (mut world, _) = world.restart();
+    assert_eq!(world.store.judge_witness(&head).unwrap(), WitnessVerdict::Fits);
+    let (row, lost) = world.store.verify_audit().unwrap().broken.unwrap();
+    assert!(row > 5 && lost.contains("the assistant held row 7"), "{row}: {lost}");
+}
+
+/// A chain that somebody computed anew without the key fits as a chain, and no row carries our MAC.
+#[test]
+fn a_chain_that_was_computed_anew_without_the_key_is_found_at_its_first_row() {
+    let world = story();
+    let keys = super::super::Keys {
+        store_id: world.store.keys.store_id.clone(),
+        audit: host::secret::Key32::random().unwrap(),
+        binding: host::secret::Key32::random().unwrap(),
+        tickets: host::secret::Key32::random().unwrap(),
+    };
+    let report = crate::store::audit::verify(&world.store.connection, &keys).unwrap();
+    assert_eq!(report.broken, Some((1, "its MAC is not this executor's".to_owned())));
 }
 
 #[test]

@@ -55,3 +55,26 @@ fn a_row_that_cannot_be_expired_ends_each_sweep_and_is_approved_by_nobody() {
         assert_eq!(world.store.verify_audit().unwrap().broken, None);
     }
 }
+
+// `seed 000, Binding`; `issue line 2.24`.
+#[test]
+fn a_wall_clock_that_is_moved_by_an_hour_or_a_day_lengthens_no_life() {
+    for step in [-86_400, -3_600, 3_600, 86_400] {
+        let mut world = World::new();
+        let (pending, approved) = (world.pending(), world.approved());
+        world.time.step_wall(step);
+        // Forward ends it at once; backward changes nothing, and the boot clock still counts.
+        let ends_at_once = step > limits::PENDING_LIFE;
+        assert_eq!(world.state(approved) == ProposalState::Expired, ends_at_once, "{step}");
+        assert_eq!(world.state(pending) == ProposalState::ExpiredUnseen, ends_at_once, "{step}");
+        world.time.advance(limits::APPROVAL_LIFE);
+        world.time.step_wall(-limits::APPROVAL_LIFE);
+        assert_eq!(world.state(approved), ProposalState::Expired, "{step}");
+        world.store.consume(approved).unwrap_err();
+        assert_eq!(world.state(pending) == ProposalState::ExpiredUnseen, ends_at_once, "{step}");
+        world.time.advance(limits::PENDING_LIFE - limits::APPROVAL_LIFE);
+        world.time.step_wall(limits::APPROVAL_LIFE - limits::PENDING_LIFE);
+        assert_eq!(world.state(pending), ProposalState::ExpiredUnseen, "{step}");
+        world.approve(pending).unwrap_err();
+    }
+}

@@ -23,7 +23,7 @@ fn an_outcome_is_recorded_once() {
     let spent = Spent::from(&approval);
     world.store.record(&Ending::new(&spent, Outcome::Unknown("closed".to_owned()))).unwrap();
     world.store.record(&Ending::new(&spent, Outcome::Ok(String::new()))).unwrap_err();
-    world.store.add_receipt(number, "read back: nothing").unwrap();
+    world.store.add_receipt(number, &protocol::shown::Shown::whole("read back: nothing")).unwrap();
     assert_eq!(world.store.row(number).unwrap().detail, "closed; read back: nothing");
     assert_eq!(world.state(number), ProposalState::Unknown);
 }
@@ -192,6 +192,21 @@ fn six_denials_of_one_agent_pause_it_until_an_operator_lifts_it() {
     assert!(world.store.resume_agent(&agent, "ana", "command").unwrap());
     assert!(!world.store.resume_agent(&agent, "ana", "command").unwrap());
     world.admit("19012348888").unwrap();
+}
+
+#[test]
+fn a_persons_approvals_of_the_last_half_hour_are_counted_and_nobody_elses() {
+    let mut world = World::new();
+    for count in 0..2 {
+        assert_eq!(world.store.approved_lately("ana").unwrap(), count);
+        world.approved();
+        world.time.advance(60);
+    }
+    assert_eq!(world.store.approved_lately("ben").unwrap(), 0);
+    world.time.advance(limits::LATELY - 120);
+    assert_eq!(world.store.approved_lately("ana").unwrap(), 1);
+    world.time.advance(60);
+    assert_eq!(world.store.approved_lately("ana").unwrap(), 0);
 }
 
 #[test]

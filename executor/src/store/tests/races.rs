@@ -95,7 +95,13 @@ impl Hand {
     fn yes(&self, number: ProposalNumber, person: &Person, surface: Surface) -> Vec<Result<ProposalState, Refusal>> {
         let person = person.clone();
         let decided = self.call(move |store| {
-            let yes = Decision::Approve { person: &person, surface, session: [7; 32], digest: [9; 32] };
+            let yes = Decision::Approve {
+                person: &person,
+                surface,
+                session: [7; 32],
+                digest: [9; 32],
+                seconds_after_card: 4,
+            };
             store.decide(number, &yes)
         });
         if decided.is_err() {

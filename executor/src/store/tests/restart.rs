@@ -72,6 +72,15 @@ fn another_boot_makes_no_approval_whole() {
 }
 
 #[test]
+fn an_approval_of_another_boot_is_not_consumed_under_the_same_keys_either() {
+    let mut world = World::new();
+    let number = world.approved();
+    // A machine that was copied while it ran: the keys are still in memory, and the time is not over.
+    (world.store.clock, _) = Clock::dangerous_manual(1_900_000_000, 5_000_000, "boot-2");
+    assert_eq!(code(world.store.consume(number)), RefusalCode::BootChanged);
+}
+
+#[test]
 fn a_missing_audit_key_beside_a_store_stops_the_start() {
     let world = World::new();
     let state = world.folder.path().join("state");
@@ -136,4 +145,48 @@ fn a_torn_spent_line_counts_for_whatever_was_approved() {
     assert_eq!(started, Started { expired: 1, unknown: 1, torn: true, ..Started::default() });
     assert_eq!(world.state(approved), ProposalState::Unknown);
     assert_eq!(world.state(waiting), ProposalState::ExpiredUnseen);
+}
+
+#[test]
+fn a_sqlite_that_is_too_old_stops_the_start() {
+    for (version, words) in
+        [(3_051_002, "3.51.2 is too old"), (3_050_099, "3.50.99 is too old"), (2_099_999, "2.99.999")]
+    {
+        let error = crate::store::check_sqlite(version).unwrap_err().to_string();
+        assert!(error.contains(words) && error.contains("3.51.3 or newer"), "{error}");
+    }
+    for version in [3_051_003, 3_052_000, 4_000_000, rusqlite::version_number()] {
+        crate::store::check_sqlite(version).unwrap();
+    }
+}
+
+#[test]
+fn a_file_of_the_state_folder_that_others_can_reach_or_own_stops_the_start() {
+    use std::os::unix::fs::PermissionsExt;
+    let is_root = nix::unistd::Uid::effective().is_root();
+    for name in ["store.db", "spent.log", "audit.key", "store.lock", ""] {
+        let mut world = World::new();
+        world.pending();
+        let state = world.folder.path().join("state");
+        let path = if name.is_empty() { state.clone() } else { state.join(name) };
+        let (right, wrong) = if name.is_empty() { (0o700, 0o750) } else { (0o600, 0o640) };
+        let World { folder, clock, store, .. } = world;
+        drop(store);
+        let set = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        set(wrong);
+        let error = Store::open(&state, &clock).unwrap_err().to_string();
+        assert!(error.contains(path.to_str().unwrap()), "{name}: {error}");
+        assert!(error.contains("chmod"), "{name}: what to do: {error}");
+        set(right);
+        // Only root can give a file away; the same look finds it.
+        if is_root {
+            let give = |uid| std::os::unix::fs::chown(&path, Some(uid), None).unwrap();
+            give(65_534);
+            let error = Store::open(&state, &clock).unwrap_err().to_string();
+            assert!(error.contains(path.to_str().unwrap()) && error.contains("65534"), "{name}: {error}");
+            give(0);
+        }
+        drop(Store::open(&state, &clock).unwrap());
+        drop(folder);
+    }
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 /// Every bound column of a proposal with a value that differs from the drafted one.
-const PROPOSAL: [(&str, &str); 14] = [
+const PROPOSAL: [(&str, &str); 15] = [
     ("tool", "'batch_reboot'"),
     ("arguments", "'{\"action\":\"stop\",\"device_ids\":[\"19012341234-1\"]}'"),
     ("targets", "'[\"19012345678\"]'"),
@@ -11,6 +11,7 @@ const PROPOSAL: [(&str, &str); 14] = [
     ("policy_version", "2"),
     ("slot", "'sandbox'"),
     ("reason", "'another'"),
+    ("gates", "'[{}]'"),
     ("origin", "'command'"),
     ("agent", "'other'"),
     ("boot_id", "'boot-2'"),
@@ -50,6 +51,22 @@ fn a_proposal_changed_after_approval_is_not_consumed() {
         world.sql(&format!("UPDATE proposals SET {column} = {value}"));
         assert_eq!(code(world.store.consume(number)), RefusalCode::BindingMismatch, "{column}");
     }
+}
+
+#[test]
+fn a_proposal_under_another_number_is_neither_approved_nor_consumed() {
+    let mut world = World::new();
+    let number = world.pending();
+    world.sql("UPDATE proposals SET number = 99");
+    let moved = ProposalNumber::new(99).unwrap();
+    assert_eq!(code(world.approve(number)), RefusalCode::UnknownProposal);
+    assert_eq!(code(world.approve(moved)), RefusalCode::BindingMismatch);
+    let mut world = World::new();
+    let number = world.approved();
+    world.sql("PRAGMA foreign_keys = OFF; UPDATE proposals SET number = 99; UPDATE approvals SET proposal = 99");
+    world.store.consume(number).unwrap_err();
+    assert_eq!(code(world.store.consume(moved)), RefusalCode::BindingMismatch);
+    assert_eq!(std::fs::read_to_string(world.folder.path().join("state/spent.log")).unwrap(), "");
 }
 
 #[test]

@@ -179,6 +179,8 @@ async fn a_server_with_sessions_is_greeted_once_and_gets_the_older_call() {
     assert_eq!(server.methods(), ["initialize", "notifications/initialized", "tools/call"]);
     let seen = server.seen();
     assert!(seen.iter().all(|seen| seen.connection == 0 && seen.header("mcp-method").is_none()));
+    let greeting: Value = serde_json::from_str(&seen[0].body).unwrap();
+    assert_eq!(greeting["params"]["capabilities"], json!({}), "nothing is offered to the server");
     assert_eq!(seen[0].header("mcp-protocol-version"), None);
     let call = &seen[2];
     assert_eq!((call.header("mcp-protocol-version"), call.header("mcp-session-id")), (Some("2025-06-18"), Some("s1")));
@@ -319,6 +321,43 @@ async fn a_greeting_answered_on_a_stream_leaves_the_call_a_free_connection() {
         assert_eq!(seen.iter().filter(|seen| seen.rpc() == "tools/call").count(), 1);
         let call = seen.last().unwrap();
         assert_eq!(call.header("mcp-session-id"), (!newest).then_some("s1"));
+    }
+}
+
+// `issue line 2.23`: an answer to the write that is too large or too deep is none, and nobody asks again.
+#[tokio::test]
+async fn an_answer_to_the_write_that_is_too_large_or_too_deep_is_lost() {
+    const MOST: usize = 1024 * 1024;
+    let around = r#"{"jsonrpc":"2.0","id":2,"result":{"structuredContent":{"a":""}}}"#;
+    let long = |length: usize| around.replace(r#":"""#, &format!(r#":"{}""#, "x".repeat(length - around.len())));
+    // The answer, its result and the content are three levels; the reader takes 48.
+    let deep = |depth: usize| {
+        let inner = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        around.replace(r#":"""#, &format!(":{inner}"))
+    };
+    let event = |body: String| (LATE, body);
+    let plain = |body: String| ("", body);
+    let rows: [(&str, (&'static str, String), bool); 6] = [
+        ("as long as may be", plain(long(MOST)), true),
+        ("one byte more", plain(long(MOST + 1)), false),
+        ("an event stream that is too long", event(long(MOST + 1)), false),
+        ("as deep as may be", plain(deep(45)), true),
+        ("one level more", plain(deep(46)), false),
+        ("an event that is too deep", event(deep(46)), false),
+    ];
+    for (name, (headers, body), answered) in rows {
+        let server = Server::start(move |seen| match seen.rpc().as_str() {
+            "initialize" => initialized(),
+            "tools/call" => ("200 OK", headers, body.clone()),
+            _ => accepted(),
+        })
+        .await;
+        match write(server.port).await {
+            Sent::Answered(_) => assert!(answered, "{name}"),
+            Sent::Lost(why) => assert!(!answered, "{name}: {why}"),
+            sent @ Sent::Unwritten => panic!("{name}: {sent:?}"),
+        }
+        assert_eq!(server.methods().iter().filter(|method| *method == "tools/call").count(), 1, "{name}");
     }
 }
 
