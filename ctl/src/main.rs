@@ -16,6 +16,7 @@ mod demo;
 mod exit;
 mod interrupts;
 mod keep;
+mod mcp;
 mod newfile;
 mod out;
 mod page_code;

@@ -6,7 +6,7 @@ use crate::client::ClientError;
 use crate::exit::Exit;
 use crate::out::{Out, complain};
 use crate::session::Session;
-use crate::{approvals, ask, audit, demo, keep, page_code, pin, standstill, status};
+use crate::{approvals, ask, audit, demo, keep, mcp, page_code, pin, standstill, status};
 
 /// Runs one command.
 pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
@@ -29,6 +29,7 @@ pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
         Verb::PageCode => page_code::page_code(&session, out).await,
         Verb::Backup { file } => keep::backup(&session, out, &file).await,
         Verb::Restore { file } => keep::restore(&session, out, &file).await,
+        Verb::Mcp => mcp::serve(&session).await,
         Verb::Demo(args) => demo::run(&args, session.language, out).await,
         Verb::SweepDemo { folder } => demo::sweep(&folder),
     }

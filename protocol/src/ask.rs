@@ -5,6 +5,7 @@
 
 use crate::hello::Hello;
 use crate::ids::ProposalNumber;
+use crate::propose::{Live, News};
 use crate::refusal::Refusal;
 use serde::{Deserialize, Serialize};
 
@@ -19,8 +20,21 @@ pub enum AskerSays {
         /// At most [`MAX_QUESTION`] characters.
         question: String,
     },
+    /// A change that another agent drafted, sent on to the executor as such.
+    Draft {
+        /// The tool's name.
+        tool: String,
+        /// The arguments as JSON text.
+        arguments: Vec<u8>,
+        /// Why.
+        reason: String,
+    },
     /// First on every connection.
     Hello(Hello),
+    /// What waits of the changes that other agents drafted?
+    Live,
+    /// Which tools are there for other agents?
+    Offered,
     /// A change that a person typed, sent on to the executor as such.
     Propose {
         /// The tool's name.
@@ -30,8 +44,32 @@ pub enum AskerSays {
         /// Why.
         reason: String,
     },
+    /// A reading by name, for another agent.
+    Read {
+        /// The read tool's name.
+        tool: String,
+        /// Its arguments as JSON text.
+        arguments: Vec<u8>,
+    },
+    /// What became of a change that another agent drafted?
+    Standing {
+        /// Which proposal.
+        number: ProposalNumber,
+    },
     /// How is the assistant?
     Status,
+}
+
+/// One tool as other agents are told of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OfferedTool {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    pub schema: Vec<u8>,
 }
 
 /// Who wrote an answer.
@@ -83,12 +121,23 @@ pub enum AssistantSays {
         /// Who wrote it.
         by: AnsweredBy,
     },
+    /// A reading: redacted and cut to size.
+    Data {
+        /// JSON text.
+        json: String,
+        /// Whether something was left out because it was too long.
+        cut: bool,
+    },
     /// Nothing more comes for this request.
     Done,
     /// Answer to the hello.
     Hello(Hello),
+    /// What waits or runs, oldest first.
+    Live(Vec<Live>),
     /// A draft was not admitted.
     NotProposed(Refusal),
+    /// The tools for other agents: every reading, and the one that proposes.
+    Offered(Vec<OfferedTool>),
     /// A proposal waits for a person.
     Proposed {
         /// Its number; its facts come from the executor.
@@ -101,6 +150,8 @@ pub enum AssistantSays {
     },
     /// The request could not be taken.
     Refused(Refusal),
+    /// Where a proposal stands.
+    Standing(News),
     /// How the assistant is.
     Status(Box<AssistantStatus>),
 }

@@ -1,9 +1,10 @@
 //! `ask.sock`.
 
 use crate::sheet::{ID, Sheet};
-use crate::values::{hello, number, refusal};
-use protocol::ask::{AnsweredBy, AskerSays, AssistantSays, AssistantStatus};
+use crate::values::{hello, news, number, refusal};
+use protocol::ask::{AnsweredBy, AskerSays, AssistantSays, AssistantStatus, OfferedTool};
 use protocol::hello::{Reply, Request};
+use protocol::propose::{Live, ProposalState};
 
 pub(crate) fn sheet() -> Sheet {
     let mut sheet = Sheet::new("ask", "ask.sock: what an asker and the assistant say to each other");
@@ -22,12 +23,21 @@ pub(crate) fn sheet() -> Sheet {
 fn asked() -> Vec<AskerSays> {
     vec![
         AskerSays::Ask { question: "¿Está grabando el Aula 3?".to_owned() },
+        AskerSays::Draft {
+            tool: "batch_reboot".to_owned(),
+            arguments: br#"{"device_ids":["20311112222"]}"#.to_vec(),
+            reason: "it hangs".to_owned(),
+        },
         AskerSays::Hello(hello()),
+        AskerSays::Live,
+        AskerSays::Offered,
         AskerSays::Propose {
             tool: "reboot_device".to_owned(),
             arguments: br#"{"device_id":"20311112222"}"#.to_vec(),
             reason: "it hangs".to_owned(),
         },
+        AskerSays::Read { tool: "get_device_info".to_owned(), arguments: br#"{"device_id":"20311112222"}"#.to_vec() },
+        AskerSays::Standing { number: number(12) },
         AskerSays::Status,
     ]
 }
@@ -35,12 +45,25 @@ fn asked() -> Vec<AskerSays> {
 fn answered() -> Vec<AssistantSays> {
     vec![
         AssistantSays::Answer { text: "Two rooms record.".to_owned(), by: AnsweredBy::Model { name: "m".to_owned() } },
+        AssistantSays::Data { json: r#"{"devices":[]}"#.to_owned(), cut: true },
         AssistantSays::Done,
         AssistantSays::Hello(hello()),
+        AssistantSays::Live(vec![Live {
+            number: number(12),
+            tool: "batch_recording".to_owned(),
+            state: ProposalState::Approved,
+            expires_in: 0,
+        }]),
         AssistantSays::NotProposed(refusal()),
+        AssistantSays::Offered(vec![OfferedTool {
+            name: "get_device_info".to_owned(),
+            description: "Details of one unit.".to_owned(),
+            schema: br#"{"type":"object"}"#.to_vec(),
+        }]),
         AssistantSays::Proposed { number: number(12) },
         AssistantSays::Reading { tool: "get_devices".to_owned() },
         AssistantSays::Refused(refusal()),
+        AssistantSays::Standing(news()),
         AssistantSays::Status(Box::new(full_status())),
     ]
 }
@@ -81,8 +104,13 @@ fn bare_status() -> AssistantStatus {
 fn question(say: &AskerSays) -> &'static str {
     match say {
         AskerSays::Ask { .. } => "ask",
+        AskerSays::Draft { .. } => "draft",
         AskerSays::Hello(_) => "hello",
+        AskerSays::Live => "live",
+        AskerSays::Offered => "offered",
         AskerSays::Propose { .. } => "propose",
+        AskerSays::Read { .. } => "read",
+        AskerSays::Standing { .. } => "standing",
         AskerSays::Status => "status",
     }
 }
@@ -90,12 +118,16 @@ fn question(say: &AskerSays) -> &'static str {
 fn answer(say: &AssistantSays) -> &'static str {
     match say {
         AssistantSays::Answer { .. } => "answer",
+        AssistantSays::Data { .. } => "data",
         AssistantSays::Done => "done",
         AssistantSays::Hello(_) => "hello",
+        AssistantSays::Live(_) => "live",
         AssistantSays::NotProposed(_) => "not_proposed",
+        AssistantSays::Offered(_) => "offered",
         AssistantSays::Proposed { .. } => "proposed",
         AssistantSays::Reading { .. } => "reading",
         AssistantSays::Refused(_) => "refused",
+        AssistantSays::Standing(_) => "standing",
         AssistantSays::Status(_) => "status",
     }
 }
