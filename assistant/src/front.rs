@@ -7,6 +7,7 @@ use crate::propose::{Draft, ExecutorError, ExecutorLink, FRONT};
 use crate::teller::Teller;
 use crate::tools::{self, PROPOSE};
 use crate::turn;
+use host::clock::Clock;
 use host::link::LinkError;
 use policy::tool_policy;
 use protocol::ask::{AssistantSays, OfferedTool};
@@ -15,6 +16,7 @@ use protocol::ids::ProposalNumber;
 use protocol::propose::{AssistantSays as Word, ExecutorSays, LinkKind, MAX_REASON, Origin};
 use protocol::refusal::{Refusal, RefusalCode};
 use serde_json::json;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
@@ -22,6 +24,28 @@ const ANSWER: Duration = Duration::from_secs(5);
 
 /// Readings for other agents at a time: what they ask for never takes all of the reader from the people.
 static READS: Semaphore = Semaphore::const_new(2);
+
+/// The executor serves an assistant so many connections a second and no more; other agents get half of them, and a few at
+/// once, so that their questions never stand in the way of the people's.
+const BETWEEN_MS: i64 = 500;
+const AT_ONCE_MS: i64 = 4 * BETWEEN_MS;
+
+/// When the executor may be asked next for other agents, in milliseconds of the boot clock.
+static NEXT: Mutex<i64> = Mutex::new(0);
+
+/// Waits for its place in the row.
+async fn pace(clock: &Clock) {
+    let now = clock.boot_ms();
+    let at = {
+        let mut next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = (*next).max(now - AT_ONCE_MS + BETWEEN_MS);
+        *next = at + BETWEEN_MS;
+        at
+    };
+    if let Ok(wait) = u64::try_from(at - now) {
+        tokio::time::sleep(Duration::from_millis(wait)).await;
+    }
+}
 
 /// The tools for other agents: the readings that a model is offered, and the one that proposes.
 pub(crate) fn offered(desk: &Desk) -> Vec<OfferedTool> {
@@ -98,6 +122,7 @@ pub(crate) async fn draft(
     (tool, arguments, reason): (String, Vec<u8>, String),
     teller: &mut Teller<'_>,
 ) -> Result<(), LinkError> {
+    pace(&desk.clock).await;
     turn::command(desk, Draft { origin: Origin::Front, tool, arguments, reason }, teller).await
 }
 
@@ -126,6 +151,7 @@ pub(crate) async fn standing(desk: &Desk, number: ProposalNumber, teller: &mut T
 }
 
 async fn ask(desk: &Desk, word: Word) -> Result<ExecutorSays, ExecutorError> {
+    pace(&desk.clock).await;
     let mut link = ExecutorLink::open_as(FRONT, &desk.executor, LinkKind::Poll, desk.poll.head()).await?;
     link.exchange(word, ANSWER).await
 }
@@ -246,6 +272,17 @@ mod tests {
         assert_eq!(code(&told!(teller, standing(&world.desk, other, teller))), RefusalCode::UnknownProposal);
         assert_eq!(told!(teller, live(&world.desk, teller)), AssistantSays::Live(Vec::new()));
         assert_eq!(world.executor.labels(LinkKind::Poll), [FRONT, FRONT, FRONT]);
+    }
+
+    #[tokio::test]
+    async fn other_agents_ask_the_executor_no_faster_than_their_pace() {
+        let clock = Clock::system().unwrap();
+        let began = clock.boot_ms();
+        for _ in 0..6 {
+            pace(&clock).await;
+        }
+        // Four at once, then one every half second.
+        assert!(clock.boot_ms() - began >= 2 * BETWEEN_MS - 50, "{}", clock.boot_ms() - began);
     }
 
     #[tokio::test]

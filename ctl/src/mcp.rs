@@ -82,13 +82,16 @@ pub(crate) async fn serve(session: &Session) -> Exit {
         }
     };
     tokio::select! {
-        exit = served => watch.finish(exit).await,
-        _ = interrupts.next() => Exit::Done,
-        why = watch.broken() => {
-            complain(why);
-            Exit::Wrong
+        exit = served => {
+            if watch.finish().await {
+                return exit;
+            }
         }
+        _ = interrupts.next() => return Exit::Done,
+        () = watch.broken() => {}
     }
+    complain("the client takes no answers any more, so this ends");
+    Exit::Wrong
 }
 
 /// The server: where to ask, and how much at a time.

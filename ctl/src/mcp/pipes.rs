@@ -1,15 +1,14 @@
 //! Standard input and output as the server sees them: bounded in both directions. The blocking ends live in threads of
 //! their own, so that neither a silent client nor one that takes no answers keeps this command from ending.
 
-use crate::exit::Exit;
-use crate::out::complain;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 /// One read, and room between this command and its threads: so many reads.
@@ -45,7 +44,8 @@ pub(super) struct Pipes {
 /// Knows when answers can't be handed over any more.
 #[derive(Debug)]
 pub(super) struct Watch {
-    pump: JoinHandle<Result<(), &'static str>>,
+    pump: JoinHandle<bool>,
+    gone: Arc<Notify>,
     written: oneshot::Receiver<()>,
 }
 
@@ -78,36 +78,32 @@ impl Pipes {
         let (reader, into_reader) = tokio::io::duplex(ROOM);
         let (writer, from_writer) = tokio::io::duplex(ROOM);
         tokio::spawn(bring(hears, into_reader, PACE));
-        let pump = tokio::spawn(carry(from_writer, says, patience));
-        Ok(Self { reader, writer, watch: Watch { pump, written } })
+        let gone = Arc::new(Notify::new());
+        let tell = Arc::clone(&gone);
+        let pump = tokio::spawn(async move {
+            let taken = carry(from_writer, says, patience).await;
+            if !taken {
+                tell.notify_one();
+            }
+            taken
+        });
+        Ok(Self { reader, writer, watch: Watch { pump, gone, written } })
     }
 }
 
 impl Watch {
-    /// Waits until answers can't be handed over; gives what to say about it.
-    pub(super) async fn broken(&self) -> &'static str {
-        while !self.pump.is_finished() {
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
-        "the client takes no answers any more, so this ends"
+    /// Waits until answers can't be handed over.
+    pub(super) async fn broken(&self) {
+        self.gone.notified().await;
     }
 
-    /// Lets the last answers leave, then gives how the command ends.
-    pub(super) async fn finish(self, exit: Exit) -> Exit {
-        let Self { pump, written } = self;
-        let left = async {
-            let carried = pump.await;
-            // An error means that the thread is gone, which is as good.
-            let _ended = written.await;
-            carried
-        };
-        match tokio::time::timeout(LAST, left).await {
-            Ok(Ok(Err(why))) => {
-                complain(why);
-                Exit::Wrong
-            }
-            Ok(_) | Err(_) => exit,
-        }
+    /// Lets the last answers leave; tells whether they were taken, as far as that is known in time.
+    pub(super) async fn finish(self) -> bool {
+        let Self { pump, written, .. } = self;
+        let Ok(taken) = tokio::time::timeout(LAST, pump).await else { return true };
+        // An error means that the thread is gone, which is as good.
+        let _ended = tokio::time::timeout(LAST, written).await;
+        taken.unwrap_or(false)
     }
 }
 
@@ -140,6 +136,8 @@ fn speak(mut output: impl Write, mut said: mpsc::Receiver<Vec<u8>>) {
 // From the reading thread to the server, no faster than a client has any business to be.
 async fn bring(mut hears: mpsc::Receiver<Vec<u8>>, mut server: DuplexStream, pace: Pace) {
     let mut refill = tokio::time::interval(pace.every);
+    // The first tick comes at once.
+    refill.tick().await;
     let mut allowed = pace.burst;
     loop {
         let piece = tokio::select! {
@@ -157,17 +155,17 @@ async fn bring(mut hears: mpsc::Receiver<Vec<u8>>, mut server: DuplexStream, pac
     }
 }
 
-// From the server to the writing thread.
-async fn carry(mut server: DuplexStream, says: mpsc::Sender<Vec<u8>>, patience: Duration) -> Result<(), &'static str> {
+// From the server to the writing thread; tells whether everything was taken.
+async fn carry(mut server: DuplexStream, says: mpsc::Sender<Vec<u8>>, patience: Duration) -> bool {
     let mut piece = vec![0; PIECE];
     loop {
         let count = server.read(&mut piece).await.unwrap_or(0);
         if count == 0 {
-            return Ok(());
+            return true;
         }
         let piece = piece.get(..count).unwrap_or_default().to_vec();
         if says.send_timeout(piece, patience).await.is_err() {
-            return Err("the client did not take its answers");
+            return false;
         }
     }
 }
@@ -197,7 +195,7 @@ mod tests {
         });
         writer.write_all(&sent).await.unwrap();
         drop(writer);
-        assert_eq!(watch.finish(Exit::Done).await, Exit::Done);
+        assert!(watch.finish().await);
         assert_eq!(taken.await.unwrap(), answer);
         // The client goes away: the server's input ends.
         drop(client);
@@ -211,8 +209,8 @@ mod tests {
         let Pipes { reader: _reader, mut writer, watch } =
             Pipes::over(input, output, Duration::from_millis(50)).unwrap();
         let flood = tokio::spawn(async move { while writer.write_all(&[b'x'; PIECE]).await.is_ok() {} });
-        let why = tokio::time::timeout(SOON, watch.broken()).await.unwrap();
-        assert!(why.contains("takes no answers"));
+        tokio::time::timeout(SOON, watch.broken()).await.unwrap();
+        assert!(!watch.finish().await);
         flood.abort();
     }
 
