@@ -1,7 +1,7 @@
 //! The front for other agents (`issue 3, 3.16 and 3.21`): `fleetwatchctl mcp` on a whole world, spoken to line by line, by
 //! the official Python and TypeScript SDKs (the examples of `docs/other-agents.md`), and by the MCP Inspector's command line.
 
-use fleetwatch_tests::world::{READING, World, must, recording, some, until};
+use fleetwatch_tests::world::{READING, World, must, recording, some, units, until};
 use fleetwatch_tests::{binary, peers_node, peers_python, workspace_root};
 use protocol::ids::ProposalNumber;
 use protocol::propose::ProposalState;
@@ -160,15 +160,18 @@ fn another_agent_reads_and_proposes_and_a_person_decides() {
 #[test]
 fn the_executors_checks_hold_for_another_agent_and_nothing_here_decides() {
     let world = World::builder().fence_all_but(&["Hall A"]).start();
-    let hall = world.room("Hall A");
+    let (hall, court) = (world.room("Hall A"), world.room("Courtroom 4"));
     let mut agent = Agent::initialized(&world);
     let draft = |tool: &str, arguments: Value| json!({ "tool": tool, "arguments": arguments, "reason": "r" });
     for (asked, code) in [
         (draft("batch_recording", recording("start", &hall, 1)), "outside_fence"),
         (draft("delete_cms_event", json!({ "event_id": "1" })), "tool_not_proposable"),
         (draft("batch_reboot", json!({ "device_ids": [hall, hall], "force": true })), "bad_arguments"),
-        (json!({ "tool": "batch_reboot", "arguments": {}, "reason": "x".repeat(301) }), "reason_too_long"),
-        (json!({ "tool": "batch_reboot", "arguments": {}, "reason": "r", "origin": "command" }), "bad_arguments"),
+        (json!({ "tool": "batch_reboot", "arguments": units(&court), "reason": "x".repeat(301) }), "reason_too_long"),
+        (
+            json!({ "tool": "batch_reboot", "arguments": units(&court), "reason": "r", "origin": "command" }),
+            "bad_arguments",
+        ),
     ] {
         assert_eq!(agent.refused("propose_change", &asked), code, "{asked}");
     }
@@ -180,10 +183,7 @@ fn the_executors_checks_hold_for_another_agent_and_nothing_here_decides() {
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
     }
     // What people and their model proposed is none of its business.
-    let theirs = must(
-        world.propose("assistant", "batch_recording", &recording("start", &world.room("Courtroom 4"), 1)),
-        "a proposal",
-    );
+    let theirs = must(world.propose("assistant", "batch_recording", &recording("start", &court, 1)), "a proposal");
     assert_eq!(agent.refused("proposal_status", &json!({ "number": theirs })), "unknown_proposal");
     let pending = agent.call("pending_proposals", &json!({}));
     assert_eq!(pending["structuredContent"]["proposals"], json!([]));
@@ -340,7 +340,8 @@ fn the_inspector_lists_the_tools_reads_and_proposes() {
         }
         inspect(&words)["structuredContent"].clone()
     };
-    let read = call("get_device_info", &[format!("device_id={hall}")]);
+    // Quoted, since the Inspector takes bare digits for a number.
+    let read = call("get_device_info", &[format!("device_id=\"{hall}\"")]);
     assert_eq!(read["tool"], "get_device_info", "{read}");
     let change = format!("arguments={}", recording("start", &hall, 1));
     let drafted = call("propose_change", &["tool=batch_recording".to_owned(), change, "reason=It begins.".to_owned()]);
