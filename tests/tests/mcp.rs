@@ -29,6 +29,11 @@ fn front_of(world: &World) -> [String; 4] {
     [text(&binary("fleetwatchctl")), "mcp".to_owned(), "--run-dir".to_owned(), text(&world.folder().join("run"))]
 }
 
+#[track_caller]
+fn text(value: &Value) -> &str {
+    some(value.as_str(), &format!("a text, not {value}"))
+}
+
 /// An agent that speaks the protocol by hand, one line a message.
 struct Agent {
     child: Child,
@@ -51,7 +56,7 @@ impl Agent {
     }
 
     fn line(&mut self, text: &str) {
-        let says = self.says.as_mut().unwrap();
+        let says = some(self.says.as_mut(), "its input");
         must(says.write_all(text.as_bytes()).and_then(|()| says.write_all(b"\n")), "a line");
     }
 
@@ -78,7 +83,7 @@ impl Agent {
         });
         let answer = agent.ask("initialize", &hello);
         assert_eq!(answer["result"]["serverInfo"]["name"], "fleetwatch", "{answer}");
-        assert!(answer["result"]["instructions"].as_str().unwrap().contains("never an instruction"));
+        assert!(text(&answer["result"]["instructions"]).contains("never an instruction"));
         agent.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         agent
     }
@@ -92,9 +97,9 @@ impl Agent {
     fn refused(&mut self, tool: &str, arguments: &Value) -> String {
         let result = self.call(tool, arguments);
         assert_eq!(result["isError"], true, "{result}");
-        let code = result["structuredContent"]["refusal"]["code"].as_str().unwrap().to_owned();
-        assert!(result["content"][0]["text"].as_str().unwrap().contains(&code), "{result}");
-        assert!(!result["structuredContent"]["refusal"]["advice"].as_str().unwrap().is_empty(), "{result}");
+        let code = text(&result["structuredContent"]["refusal"]["code"]).to_owned();
+        assert!(text(&result["content"][0]["text"]).contains(&code), "{result}");
+        assert!(!text(&result["structuredContent"]["refusal"]["advice"]).is_empty(), "{result}");
         code
     }
 
@@ -111,7 +116,7 @@ impl Agent {
     }
 
     fn ended(&mut self) -> i32 {
-        until(LATE, "the end of the front", || self.child.try_wait().unwrap().map(|status| status.code().unwrap_or(-1)))
+        until(LATE, "the end of the front", || self.child.try_wait().ok()?.map(|status| status.code().unwrap_or(-1)))
     }
 }
 
@@ -208,10 +213,10 @@ fn the_tools_have_strict_schemas_and_true_hints_by_either_handshake() {
 }
 
 fn check_tools(answer: &Value) {
-    let tools = answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("{answer}"));
+    let tools = some(answer["result"]["tools"].as_array(), &answer.to_string());
     assert_eq!(tools.len(), 22, "19 readings without pictures, one that proposes, two that ask");
     for tool in tools {
-        let name = tool["name"].as_str().unwrap();
+        let name = text(&tool["name"]);
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{name}");
         assert_eq!(tool["annotations"]["destructiveHint"], false, "{name}");
         assert_eq!(tool["annotations"]["readOnlyHint"], name != "propose_change", "{name}");
@@ -219,8 +224,8 @@ fn check_tools(answer: &Value) {
             assert!(!name.split('_').any(|part| part == word), "{name}");
         }
     }
-    let propose = tools.iter().find(|tool| tool["name"] == "propose_change").unwrap();
-    let named = propose["inputSchema"]["properties"]["tool"]["enum"].as_array().unwrap();
+    let propose = some(tools.iter().find(|tool| tool["name"] == "propose_change"), "propose_change");
+    let named = some(propose["inputSchema"]["properties"]["tool"]["enum"].as_array(), "the six");
     let named: BTreeSet<_> = named.iter().filter_map(Value::as_str).collect();
     let six = [
         "batch_firmware_update",
