@@ -17,6 +17,7 @@ mod exit;
 mod interrupts;
 mod keep;
 mod login;
+mod mcp;
 mod newfile;
 mod out;
 mod page_code;
