@@ -6,7 +6,7 @@ use crate::login::Asker;
 use crate::propose::Draft;
 use crate::teller::Teller;
 use crate::watch::replay::Parts;
-use crate::{reports, status, turn};
+use crate::{front, reports, status, turn};
 use host::link::{Link, LinkError, Receiver, Sender};
 use host::socket::peer_uid;
 use protocol::ask::{AskerSays, AssistantSays, MAX_QUESTION};
@@ -124,6 +124,11 @@ async fn answer(
             let draft = Draft { origin: Origin::Command, tool, arguments, reason };
             turn::command(desk, draft, teller).await?;
         }
+        AskerSays::Draft { tool, arguments, reason } => front::draft(desk, (tool, arguments, reason), teller).await?,
+        AskerSays::Live => front::live(desk, teller).await?,
+        AskerSays::Offered => teller.tell(AssistantSays::Offered(front::offered(desk))).await?,
+        AskerSays::Read { tool, arguments } => front::read(desk, &tool, &arguments, teller).await?,
+        AskerSays::Standing { number } => front::standing(desk, number, teller).await?,
     }
     teller.tell(AssistantSays::Done).await
 }

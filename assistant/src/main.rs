@@ -4,6 +4,7 @@
 mod config;
 mod desk;
 mod fleet;
+mod front;
 mod ids_seen;
 mod keyword;
 mod language;

@@ -142,18 +142,22 @@ pub(crate) async fn turn(session: &Session, out: &mut Out, say: AskerSays, live:
                 AssistantSays::Piece { text } => written.piece(text, (session, out)),
                 AssistantSays::PiecesVoid => written.void((session, out)),
                 AssistantSays::CapturePart { .. }
+                | AssistantSays::Data { .. }
                 | AssistantSays::DeviceIds { .. }
                 | AssistantSays::Done
                 | AssistantSays::Hello(_)
+                | AssistantSays::Live(_)
                 | AssistantSays::LoginLink(_)
                 | AssistantSays::LoginWaiting
                 | AssistantSays::NotProposed(_)
+                | AssistantSays::Offered(_)
                 | AssistantSays::Proposed { .. }
                 | AssistantSays::Reading { .. }
                 | AssistantSays::Refused(_)
                 | AssistantSays::Report { .. }
                 | AssistantSays::SignedIn(_)
                 | AssistantSays::SignedOut { .. }
+                | AssistantSays::Standing(_)
                 | AssistantSays::Status(_) => written.part((session, out)),
             }
         }
@@ -188,13 +192,17 @@ pub(crate) async fn turn(session: &Session, out: &mut Out, say: AskerSays, live:
             AssistantSays::Done => return Ok(report),
             AssistantSays::Refused(refusal) => return Err(ClientError::Refused(refusal)),
             AssistantSays::CapturePart { .. }
+            | AssistantSays::Data { .. }
             | AssistantSays::DeviceIds { .. }
             | AssistantSays::Hello(_)
+            | AssistantSays::Live(_)
             | AssistantSays::LoginLink(_)
             | AssistantSays::LoginWaiting
+            | AssistantSays::Offered(_)
             | AssistantSays::Report { .. }
             | AssistantSays::SignedIn(_)
             | AssistantSays::SignedOut { .. }
+            | AssistantSays::Standing(_)
             | AssistantSays::Status(_) => return Err(Asking::surprise()),
         }
     }

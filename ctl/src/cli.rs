@@ -134,6 +134,8 @@ pub(crate) enum Verb {
         /// The backup
         file: PathBuf,
     },
+    /// Serve another agent on standard input and output by the Model Context Protocol: it may read and propose, never decide
+    Mcp,
     /// Try everything: a simulated fleet and both daemons, no account and no network
     Demo(DemoArgs),
     /// Removes the demo's folder once standard input ends

@@ -65,17 +65,21 @@ async fn reported(asking: &mut Asking) -> Result<(String, bool), ClientError> {
             AssistantSays::Refused(refusal) => return Err(ClientError::Refused(refusal)),
             AssistantSays::Answer { .. }
             | AssistantSays::CapturePart { .. }
+            | AssistantSays::Data { .. }
             | AssistantSays::DeviceIds { .. }
             | AssistantSays::Hello(_)
+            | AssistantSays::Live(_)
             | AssistantSays::LoginLink(_)
             | AssistantSays::LoginWaiting
             | AssistantSays::NotProposed(_)
+            | AssistantSays::Offered(_)
             | AssistantSays::Piece { .. }
             | AssistantSays::PiecesVoid
             | AssistantSays::Proposed { .. }
             | AssistantSays::Reading { .. }
             | AssistantSays::SignedIn(_)
             | AssistantSays::SignedOut { .. }
+            | AssistantSays::Standing(_)
             | AssistantSays::Status(_) => return Err(Asking::surprise()),
         }
     }
@@ -127,12 +131,15 @@ async fn captured(session: &Session) -> Result<BTreeMap<&'static str, Vec<u8>>, 
             AssistantSays::Done if whole > 0 && whole == files.len() => return Ok(files),
             AssistantSays::Refused(refusal) => return Err(ClientError::Refused(refusal)),
             AssistantSays::Answer { .. }
+            | AssistantSays::Data { .. }
             | AssistantSays::DeviceIds { .. }
             | AssistantSays::Done
             | AssistantSays::Hello(_)
+            | AssistantSays::Live(_)
             | AssistantSays::LoginLink(_)
             | AssistantSays::LoginWaiting
             | AssistantSays::NotProposed(_)
+            | AssistantSays::Offered(_)
             | AssistantSays::Piece { .. }
             | AssistantSays::PiecesVoid
             | AssistantSays::Proposed { .. }
@@ -140,6 +147,7 @@ async fn captured(session: &Session) -> Result<BTreeMap<&'static str, Vec<u8>>, 
             | AssistantSays::Report { .. }
             | AssistantSays::SignedIn(_)
             | AssistantSays::SignedOut { .. }
+            | AssistantSays::Standing(_)
             | AssistantSays::Status(_) => return Err(Asking::surprise()),
         }
     }
@@ -216,11 +224,14 @@ async fn taken(asking: &mut Asking) -> Result<(), ClientError> {
         AssistantSays::Refused(refusal) => Err(ClientError::Refused(refusal)),
         AssistantSays::Answer { .. }
         | AssistantSays::CapturePart { .. }
+        | AssistantSays::Data { .. }
         | AssistantSays::DeviceIds { .. }
         | AssistantSays::Hello(_)
+        | AssistantSays::Live(_)
         | AssistantSays::LoginLink(_)
         | AssistantSays::LoginWaiting
         | AssistantSays::NotProposed(_)
+        | AssistantSays::Offered(_)
         | AssistantSays::Piece { .. }
         | AssistantSays::PiecesVoid
         | AssistantSays::Proposed { .. }
@@ -228,6 +239,7 @@ async fn taken(asking: &mut Asking) -> Result<(), ClientError> {
         | AssistantSays::Report { .. }
         | AssistantSays::SignedIn(_)
         | AssistantSays::SignedOut { .. }
+        | AssistantSays::Standing(_)
         | AssistantSays::Status(_) => Err(Asking::surprise()),
     }
 }

@@ -408,12 +408,17 @@ mod tests {
                     | AskerSays::Capture
                     | AskerSays::DeviceIds
                     | AskerSays::Digest { .. }
+                    | AskerSays::Draft { .. }
                     | AskerSays::Hello(_)
                     | AskerSays::History { .. }
+                    | AskerSays::Live
                     | AskerSays::Logout
+                    | AskerSays::Offered
                     | AskerSays::Propose { .. }
+                    | AskerSays::Read { .. }
                     | AskerSays::Replay { .. }
                     | AskerSays::ReplayPart { .. }
+                    | AskerSays::Standing { .. }
                     | AskerSays::Status => AssistantSays::Hello(Hello::ours()),
                 };
                 let hello = matches!(say, AssistantSays::Hello(_));

@@ -18,6 +18,7 @@ mod exit;
 mod interrupts;
 mod keep;
 mod login;
+mod mcp;
 mod newfile;
 mod out;
 mod page_code;

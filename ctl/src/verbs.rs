@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use crate::out::{Out, complain};
 use crate::render::pick;
 use crate::session::Session;
-use crate::{approvals, ask, audit, demo, digest, keep, login, page_code, pin, standstill, status};
+use crate::{approvals, ask, audit, demo, digest, keep, login, mcp, page_code, pin, standstill, status};
 use serde_json::json;
 
 /// Runs one command.
@@ -35,6 +35,7 @@ pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
         Verb::Logout { sandbox } => login::logout(&session, out, sandbox).await,
         Verb::Backup { file } => keep::backup(&session, out, &file).await,
         Verb::Restore { file } => keep::restore(&session, out, &file).await,
+        Verb::Mcp => mcp::serve(&session).await,
         Verb::Demo(args) => demo::run(&args, session.language, out).await,
         Verb::SweepDemo { folder } => demo::sweep(&folder),
     }

@@ -94,7 +94,7 @@ async fn answer(
             ExecutorSays::PinSaved
         }
         OperatorSays::Show { number } => ExecutorSays::Card(Box::new(desk.show(viewer, number).await?)),
-        OperatorSays::Status => ExecutorSays::Status(Box::new(desk.status().await?)),
+        OperatorSays::Status => ExecutorSays::Status(Box::new(desk.status_for(viewer).await?)),
         OperatorSays::Thaw { pin } => {
             desk.check_pin(&viewer.person, viewer.surface, &pin).await?;
             desk.thaw(viewer).await?;

@@ -123,6 +123,11 @@ impl Registry {
         self.people().operators().any(|p| p.pin().is_some())
     }
 
+    /// Whether this person can approve with a PIN.
+    pub(crate) fn has_pin(&self, person: &Person) -> bool {
+        self.people().person_of_uid(person.uid).is_some_and(|p| p.pin().is_some())
+    }
+
     /// Whether the person is still on the list under the same PIN: rights are looked up again inside every decision.
     pub(crate) fn still_operates(&self, person: &Person) -> bool {
         self.person_of_uid(person.uid).as_ref() == Some(person) || !stands(RefusalCode::NotPermitted)

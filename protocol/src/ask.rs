@@ -5,6 +5,7 @@
 
 use crate::hello::Hello;
 use crate::ids::ProposalNumber;
+use crate::propose::{Live, News};
 use crate::refusal::Refusal;
 use crate::shown::Language;
 use crate::signin::{LoginLink, Pasted, SignedIn};
@@ -65,6 +66,19 @@ pub enum AskerSays {
     LoginWait,
     /// Forget the normal sign-in, here and at the server.
     Logout,
+    /// A change that another agent drafted, sent on to the executor as such.
+    Draft {
+        /// The tool's name.
+        tool: String,
+        /// The arguments as JSON text.
+        arguments: Vec<u8>,
+        /// Why.
+        reason: String,
+    },
+    /// What waits of the changes that other agents drafted?
+    Live,
+    /// Which tools are there for other agents?
+    Offered,
     /// A change that a person typed, sent on to the executor as such.
     Propose {
         /// The tool's name.
@@ -73,6 +87,13 @@ pub enum AskerSays {
         arguments: Vec<u8>,
         /// Why.
         reason: String,
+    },
+    /// A reading by name, for another agent.
+    Read {
+        /// The read tool's name.
+        tool: String,
+        /// Its arguments as JSON text.
+        arguments: Vec<u8>,
     },
     /// The digest of the readings that this connection's [`Self::ReplayPart`]s brought; then they are forgotten.
     Replay {
@@ -86,8 +107,25 @@ pub enum AskerSays {
         /// At most [`PART`] bytes.
         bytes: Vec<u8>,
     },
+    /// What became of a change that another agent drafted?
+    Standing {
+        /// Which proposal.
+        number: ProposalNumber,
+    },
     /// How is the assistant?
     Status,
+}
+
+/// One tool as other agents are told of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OfferedTool {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    pub schema: Vec<u8>,
 }
 
 /// Who wrote an answer.
@@ -153,6 +191,13 @@ pub enum AssistantSays {
         /// At most [`crate::signin::MAX_IDS`].
         ids: Vec<String>,
     },
+    /// A reading: redacted and cut to size.
+    Data {
+        /// JSON text.
+        json: String,
+        /// Whether something was left out because it was too long.
+        cut: bool,
+    },
     /// Nothing more comes for this request.
     Done,
     /// Answer to the hello.
@@ -171,6 +216,10 @@ pub enum AssistantSays {
     },
     /// The pieces so far are no answer, nor a part of one.
     PiecesVoid,
+    /// What waits or runs, oldest first.
+    Live(Vec<Live>),
+    /// The tools for other agents: every reading, and the one that proposes.
+    Offered(Vec<OfferedTool>),
     /// A proposal waits for a person.
     Proposed {
         /// Its number; its facts come from the executor.
@@ -197,6 +246,8 @@ pub enum AssistantSays {
         /// Whether the server confirmed it.
         revoked: bool,
     },
+    /// Where a proposal stands.
+    Standing(News),
     /// How the assistant is.
     Status(Box<AssistantStatus>),
 }

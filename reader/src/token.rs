@@ -10,6 +10,8 @@ use crate::store::{self, Content, Death, Record, Unusable};
 use host::clock::Clock;
 use host::files::{self, FileError, FileLock, Owner};
 use host::secret::SecretText;
+use protocol::guard::unguarded;
+use protocol::refusal::RefusalCode;
 use reqwest::header::HeaderValue;
 use std::ffi::OsString;
 use std::fmt;
@@ -17,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use zeroize::Zeroizing;
 
 mod trouble;
@@ -372,7 +374,7 @@ impl SignIn {
         if self.read_only {
             return Err(OauthError::Store);
         }
-        let permit = Arc::clone(&self.logins).try_acquire_owned().map_err(|_| OauthError::Busy)?;
+        let permit = turn(&self.logins)?;
         oauth::begin(&self.endpoint, &self.clock, port, permit).await
     }
 
@@ -551,69 +553,11 @@ impl fmt::Display for SignInError {
 
 impl std::error::Error for SignInError {}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use policy::call::Slot;
-    use std::fs;
-    use std::os::unix::fs::PermissionsExt;
-
-    fn load(text: &str, mode: u32) -> (tempfile::TempDir, Result<Arc<SignIn>, SignInError>) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("sign-in");
-        if mode != 0 {
-            fs::write(&path, text).unwrap();
-            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-        }
-        let endpoint = Endpoint::parse("http://127.0.0.1:9/mcp", Slot::Sim).unwrap();
-        let sign_in = SignIn::load(&path, Which::Normal, endpoint, Clock::system().unwrap());
-        (folder, sign_in)
-    }
-
-    #[test]
-    fn a_private_file_is_a_sign_in_that_prints_nothing() {
-        let (_folder, sign_in) = load("bearer-never-show\n", 0o600);
-        let sign_in = sign_in.unwrap();
-        assert!(!format!("{sign_in:?}").contains("never-show"));
-        let header = sign_in.header().unwrap();
-        assert_eq!(header.as_bytes(), b"Bearer bearer-never-show");
-        assert!(!format!("{header:?}").contains("never-show"));
-        let facts = sign_in.facts();
-        assert!(facts.usable && !facts.renewed && facts.trouble.is_none());
-    }
-
-    #[test]
-    fn a_missing_file_is_a_sign_in_that_nobody_has_made_yet() {
-        let (folder, sign_in) = load("", 0);
-        let sign_in = sign_in.unwrap();
-        assert!(sign_in.header().is_none());
-        assert_eq!(sign_in.facts().trouble, Some(Trouble::Missing(Which::Normal)));
-        // Put there later by a person: found without a restart.
-        files::write_private(&folder.path().join("sign-in"), b"bearer\n").unwrap();
-        assert!(sign_in.facts().usable);
-    }
-
-    #[test]
-    fn an_open_file_and_a_file_without_a_bearer_are_refused() {
-        let (_folder, sign_in) = load("bearer-never-show", 0o644);
-        assert!(matches!(sign_in.unwrap_err(), SignInError::File(FileError::WrongMode { .. })));
-        for text in
-            ["Bearer never-show", "never-show\nagain", "never-show\u{e9}", "{\"never-show\": 1}", &"x".repeat(8_193)]
-        {
-            let (_folder, sign_in) = load(text, 0o600);
-            let error = sign_in.unwrap_err();
-            assert!(matches!(error, SignInError::NotASignIn { .. }), "{error}");
-            assert!(!format!("{error} {error:?}").contains("never-show"));
-        }
-    }
-
-    #[test]
-    fn only_a_file_in_the_service_managers_folder_is_its_credential() {
-        let path = Path::new("/run/credentials/a.service/sign-in");
-        for (folder, is) in [(Some("/run/credentials/a.service"), true), (Some("/run/cred"), false), (Some(""), false)]
-        {
-            assert_eq!(is_credential(path, folder.map(OsString::from)), is, "{folder:?}");
-        }
-        assert!(!is_credential(path, None));
-    }
+/// The turn to sign in, for as long as it is held: two at once could each end the other.
+fn turn(logins: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, OauthError> {
+    let own = || unguarded(RefusalCode::SignInBusy, || Arc::new(Semaphore::new(1)).try_acquire_owned().ok());
+    Arc::clone(logins).try_acquire_owned().ok().or_else(own).ok_or(OauthError::Busy)
 }
+
+#[cfg(test)]
+mod tests;

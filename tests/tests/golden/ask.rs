@@ -1,9 +1,10 @@
 //! `ask.sock`.
 
 use crate::sheet::{ID, Sheet};
-use crate::values::{hello, login_link, number, refusal, signed_in};
-use protocol::ask::{AnsweredBy, AskerSays, AssistantSays, AssistantStatus};
+use crate::values::{hello, login_link, news, number, refusal, signed_in};
+use protocol::ask::{AnsweredBy, AskerSays, AssistantSays, AssistantStatus, OfferedTool};
 use protocol::hello::{Reply, Request};
+use protocol::propose::{Live, ProposalState};
 use protocol::shown::Language;
 use protocol::signin::Pasted;
 
@@ -33,13 +34,22 @@ fn asked() -> Vec<AskerSays> {
         AskerSays::LoginCallback { address: Pasted::new("http://127.0.0.1:8765/callback?code=c&state=s") },
         AskerSays::LoginWait,
         AskerSays::Logout,
+        AskerSays::Draft {
+            tool: "batch_reboot".to_owned(),
+            arguments: br#"{"device_ids":["20311112222"]}"#.to_vec(),
+            reason: "it hangs".to_owned(),
+        },
+        AskerSays::Live,
+        AskerSays::Offered,
         AskerSays::Propose {
             tool: "reboot_device".to_owned(),
             arguments: br#"{"device_id":"20311112222"}"#.to_vec(),
             reason: "it hangs".to_owned(),
         },
+        AskerSays::Read { tool: "get_device_info".to_owned(), arguments: br#"{"device_id":"20311112222"}"#.to_vec() },
         AskerSays::Replay { language: Language::English },
         AskerSays::ReplayPart { tool: "get_devices".to_owned(), bytes: b"{}".to_vec() },
+        AskerSays::Standing { number: number(12) },
         AskerSays::Status,
     ]
 }
@@ -62,6 +72,19 @@ fn answered() -> Vec<AssistantSays> {
         AssistantSays::Report { text: "2 rooms, 2 online".to_owned(), good: true },
         AssistantSays::SignedIn(signed_in()),
         AssistantSays::SignedOut { revoked: true },
+        AssistantSays::Data { json: r#"{"devices":[]}"#.to_owned(), cut: true },
+        AssistantSays::Live(vec![Live {
+            number: number(12),
+            tool: "batch_recording".to_owned(),
+            state: ProposalState::Approved,
+            expires_in: 0,
+        }]),
+        AssistantSays::Offered(vec![OfferedTool {
+            name: "get_device_info".to_owned(),
+            description: "Details of one unit.".to_owned(),
+            schema: br#"{"type":"object"}"#.to_vec(),
+        }]),
+        AssistantSays::Standing(news()),
         AssistantSays::Status(Box::new(full_status())),
     ]
 }
@@ -111,9 +134,14 @@ fn question(say: &AskerSays) -> &'static str {
         AskerSays::LoginCallback { .. } => "login_callback",
         AskerSays::LoginWait => "login_wait",
         AskerSays::Logout => "logout",
+        AskerSays::Draft { .. } => "draft",
+        AskerSays::Live => "live",
+        AskerSays::Offered => "offered",
         AskerSays::Propose { .. } => "propose",
+        AskerSays::Read { .. } => "read",
         AskerSays::Replay { .. } => "replay",
         AskerSays::ReplayPart { .. } => "replay_part",
+        AskerSays::Standing { .. } => "standing",
         AskerSays::Status => "status",
     }
 }
@@ -136,6 +164,10 @@ fn answer(say: &AssistantSays) -> &'static str {
         AssistantSays::Report { .. } => "report",
         AssistantSays::SignedIn(_) => "signed_in",
         AssistantSays::SignedOut { .. } => "signed_out",
+        AssistantSays::Data { .. } => "data",
+        AssistantSays::Live(_) => "live",
+        AssistantSays::Offered(_) => "offered",
+        AssistantSays::Standing(_) => "standing",
         AssistantSays::Status(_) => "status",
     }
 }

@@ -107,8 +107,10 @@ fn agent_proposes(world: &World, room: &str) -> ProposalNumber {
         ExecutorSays::Admitted { number } => Some(number),
         ExecutorSays::Acked
         | ExecutorSays::Hello { .. }
+        | ExecutorSays::Live(_)
         | ExecutorSays::News { .. }
         | ExecutorSays::Refused(_)
+        | ExecutorSays::Standing(_)
         | ExecutorSays::TurnEnded => None,
     });
     some(admitted, "a proposal")
