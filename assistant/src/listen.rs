@@ -4,7 +4,7 @@
 use crate::desk::Desk;
 use crate::propose::Draft;
 use crate::teller::Teller;
-use crate::{status, turn};
+use crate::{doctor, status, turn};
 use host::link::{Link, LinkError, Receiver, Sender};
 use host::socket::peer_uid;
 use protocol::ask::{AskerSays, AssistantSays, MAX_QUESTION};
@@ -93,6 +93,9 @@ async fn greet(stream: UnixStream, desk: &Desk) -> Result<(), LinkError> {
 async fn answer(desk: &Desk, said: AskerSays, teller: &mut Teller<'_>) -> Result<(), LinkError> {
     match said {
         AskerSays::Hello(_) => refuse(teller, RefusalCode::NotPermitted, "hello was said already").await?,
+        AskerSays::Doctor { closed } => {
+            teller.tell(AssistantSays::Doctor(Box::new(doctor::of(desk, &closed).await))).await?;
+        }
         AskerSays::Status => teller.tell(AssistantSays::Status(Box::new(status::of(desk)))).await?,
         AskerSays::Ask { question } => match fitting(&question) {
             Ok(question) => turn::ask(desk, question, teller).await?,

@@ -3,6 +3,7 @@
 
 use crate::config::ModelSettings;
 use crate::desk::Desk;
+use crate::doctor::Configured;
 use crate::fleet::{Fleet, Source};
 use crate::model::Model;
 use crate::poll::Poll;
@@ -321,6 +322,13 @@ fn desk(folder: &Path, model: Option<Model>) -> Desk {
         policy,
         clock,
         wall: LATE,
+        configured: Configured {
+            policy_dir: folder.to_owned(),
+            policy: String::new(),
+            state_dir: folder.to_owned(),
+            token_file: None,
+            mcp_url: "http://127.0.0.1:9/mcp".to_owned(),
+        },
     }
 }
 

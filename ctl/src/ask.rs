@@ -114,7 +114,9 @@ pub(crate) async fn turn(session: &Session, out: &mut Out, say: AskerSays, live:
             }
             AssistantSays::Done => return Ok(report),
             AssistantSays::Refused(refusal) => return Err(ClientError::Refused(refusal)),
-            AssistantSays::Hello(_) | AssistantSays::Status(_) => return Err(Asking::surprise()),
+            AssistantSays::Doctor(_) | AssistantSays::Hello(_) | AssistantSays::Status(_) => {
+                return Err(Asking::surprise());
+            }
         }
     }
 }

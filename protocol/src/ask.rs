@@ -3,6 +3,7 @@
 //! Questions travel as [`crate::hello::Request`] of [`AskerSays`]. Several [`crate::hello::Reply`]s of [`AssistantSays`] may answer one
 //! question; the last is `Done`.
 
+use crate::doctor::{Report, Tried};
 use crate::hello::Hello;
 use crate::ids::ProposalNumber;
 use crate::refusal::Refusal;
@@ -18,6 +19,11 @@ pub enum AskerSays {
     Ask {
         /// At most [`MAX_QUESTION`] characters.
         question: String,
+    },
+    /// Look at yourself, and try to open what must be closed to you (`issue line 3.20`).
+    Doctor {
+        /// Full paths, at most [`crate::doctor::MOST_PATHS`]. They are opened for reading, closed at once, and never read.
+        closed: Vec<String>,
     },
     /// First on every connection.
     Hello(Hello),
@@ -47,6 +53,16 @@ pub enum AnsweredBy {
         /// The name that the model's API gave.
         name: String,
     },
+}
+
+/// What the assistant found when it looked at itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AssistantDoctor {
+    /// Its checks.
+    pub report: Report,
+    /// How each path that must be closed to it was found.
+    pub tried: Vec<Tried>,
 }
 
 /// How the assistant is.
@@ -83,6 +99,8 @@ pub enum AssistantSays {
         /// Who wrote it.
         by: AnsweredBy,
     },
+    /// What it found when it looked at itself.
+    Doctor(Box<AssistantDoctor>),
     /// Nothing more comes for this request.
     Done,
     /// Answer to the hello.

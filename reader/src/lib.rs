@@ -4,6 +4,7 @@
 //! `ReadTool`, which the tool policy's guard alone makes.
 
 mod answer;
+pub mod doctor;
 pub mod endpoint;
 pub mod error;
 pub mod fleet;
@@ -11,6 +12,7 @@ mod http;
 pub mod json;
 pub mod parse;
 pub mod quote;
+mod reach;
 pub mod session;
 mod sse;
 pub mod token;

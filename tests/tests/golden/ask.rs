@@ -1,8 +1,9 @@
 //! `ask.sock`.
 
 use crate::sheet::{ID, Sheet};
-use crate::values::{hello, number, refusal};
-use protocol::ask::{AnsweredBy, AskerSays, AssistantSays, AssistantStatus};
+use crate::values::{hello, number, refusal, report};
+use protocol::ask::{AnsweredBy, AskerSays, AssistantDoctor, AssistantSays, AssistantStatus};
+use protocol::doctor::{Reach, Tried};
 use protocol::hello::{Reply, Request};
 
 pub(crate) fn sheet() -> Sheet {
@@ -22,6 +23,7 @@ pub(crate) fn sheet() -> Sheet {
 fn asked() -> Vec<AskerSays> {
     vec![
         AskerSays::Ask { question: "¿Está grabando el Aula 3?".to_owned() },
+        AskerSays::Doctor { closed: vec!["/var/lib/x/store.db".to_owned()] },
         AskerSays::Hello(hello()),
         AskerSays::Propose {
             tool: "reboot_device".to_owned(),
@@ -35,6 +37,7 @@ fn asked() -> Vec<AskerSays> {
 fn answered() -> Vec<AssistantSays> {
     vec![
         AssistantSays::Answer { text: "Two rooms record.".to_owned(), by: AnsweredBy::Model { name: "m".to_owned() } },
+        AssistantSays::Doctor(Box::new(doctor())),
         AssistantSays::Done,
         AssistantSays::Hello(hello()),
         AssistantSays::NotProposed(refusal()),
@@ -47,6 +50,11 @@ fn answered() -> Vec<AssistantSays> {
 
 fn writers() -> Vec<AnsweredBy> {
     vec![AnsweredBy::Keywords { why: "no key".to_owned() }, AnsweredBy::Model { name: "m".to_owned() }]
+}
+
+fn doctor() -> AssistantDoctor {
+    let tried = Tried { path: "/var/lib/x/store.db".to_owned(), reach: Reach::Denied };
+    AssistantDoctor { report: report(), tried: vec![tried] }
 }
 
 fn full_status() -> AssistantStatus {
@@ -81,6 +89,7 @@ fn bare_status() -> AssistantStatus {
 fn question(say: &AskerSays) -> &'static str {
     match say {
         AskerSays::Ask { .. } => "ask",
+        AskerSays::Doctor { .. } => "doctor",
         AskerSays::Hello(_) => "hello",
         AskerSays::Propose { .. } => "propose",
         AskerSays::Status => "status",
@@ -90,6 +99,7 @@ fn question(say: &AskerSays) -> &'static str {
 fn answer(say: &AssistantSays) -> &'static str {
     match say {
         AssistantSays::Answer { .. } => "answer",
+        AssistantSays::Doctor(_) => "doctor",
         AssistantSays::Done => "done",
         AssistantSays::Hello(_) => "hello",
         AssistantSays::NotProposed(_) => "not_proposed",
