@@ -156,7 +156,7 @@ impl World {
             ("run", 0o755),
             ("run/propose", 0o755),
             ("run/control", 0o755),
-            ("secrets", 0o711),
+            ("secrets", 0o755),
             ("policy", 0o755),
         ] {
             set(path, mode);
