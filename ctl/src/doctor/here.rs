@@ -19,7 +19,7 @@ pub(super) fn rows(places: &Places, uids: (Option<u32>, Option<u32>), single: Op
         let path = places.run.join(name).join(format!("{name}.sock"));
         let most = if single == Some(true) { 0o600 } else { most };
         let seen = std::fs::symlink_metadata(&path).map(|meta| Seen::of(&meta)).map_err(|error| error.kind());
-        socket_wrong(&path, most, seen)
+        socket_wrong(&path, most, seen).or_else(|| owner_wrong(&path, uids, seen.ok()?.owner))
     };
     let sockets: Vec<String> = SOCKETS.into_iter().filter_map(socket).collect();
     let mut folders = vec![places.run.clone()];
@@ -33,11 +33,12 @@ pub(super) fn rows(places: &Places, uids: (Option<u32>, Option<u32>), single: Op
 struct Seen {
     socket: bool,
     mode: u32,
+    owner: u32,
 }
 
 impl Seen {
     fn of(meta: &Metadata) -> Self {
-        Self { socket: meta.file_type().is_socket(), mode: meta.mode() & 0o777 }
+        Self { socket: meta.file_type().is_socket(), mode: meta.mode() & 0o777, owner: meta.uid() }
     }
 }
 
@@ -51,6 +52,13 @@ fn socket_wrong(path: &Path, most: u32, seen: Result<Seen, std::io::ErrorKind>) 
         Ok(seen) if seen.mode & !most != 0 => Some(format!("{place} has mode {:04o}, want {most:04o}", seen.mode)),
         Ok(_) => None,
     }
+}
+
+// A socket is root's or one daemon's; with one of them silent nobody knows whose it should be.
+fn owner_wrong(path: &Path, uids: (Option<u32>, Option<u32>), owner: u32) -> Option<String> {
+    let (executor, assistant) = (uids.0?, uids.1?);
+    let fine = [0, executor, assistant].contains(&owner);
+    (!fine).then(|| format!("{} belongs to uid {owner}, want {executor} or {assistant}", path.display()))
 }
 
 fn sockets_ruling(wrong: &[String]) -> Row {
@@ -128,12 +136,22 @@ mod tests {
     #[test]
     fn a_socket_is_wrong_when_it_is_gone_open_or_none() {
         let of = |seen| socket_wrong(Path::new("/r/ask/ask.sock"), 0o660, seen);
-        assert_eq!(of(Ok(Seen { socket: true, mode: 0o660 })), None);
-        assert_eq!(of(Ok(Seen { socket: true, mode: 0o600 })), None);
+        assert_eq!(of(Ok(Seen { socket: true, mode: 0o660, owner: 1 })), None);
+        assert_eq!(of(Ok(Seen { socket: true, mode: 0o600, owner: 1 })), None);
         assert_eq!(of(Err(ErrorKind::PermissionDenied)), None);
-        assert!(of(Ok(Seen { socket: true, mode: 0o666 })).unwrap().contains("0666"));
-        assert!(of(Ok(Seen { socket: false, mode: 0o600 })).unwrap().contains("not a socket"));
+        assert!(of(Ok(Seen { socket: true, mode: 0o666, owner: 1 })).unwrap().contains("0666"));
+        assert!(of(Ok(Seen { socket: false, mode: 0o600, owner: 1 })).unwrap().contains("not a socket"));
         assert!(of(Err(ErrorKind::NotFound)).unwrap().contains("ask.sock"));
+    }
+
+    #[test]
+    fn a_socket_is_roots_or_one_daemons() {
+        let of = |uids, owner| owner_wrong(Path::new("/r/ask/ask.sock"), uids, owner);
+        for owner in [0, 71, 72] {
+            assert_eq!(of((Some(71), Some(72)), owner), None, "{owner}");
+        }
+        assert!(of((Some(71), Some(72)), 73).unwrap().contains("uid 73"));
+        assert_eq!(of((Some(71), None), 73), None);
     }
 
     #[test]
