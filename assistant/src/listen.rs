@@ -5,7 +5,7 @@ use crate::desk::Desk;
 use crate::login::Asker;
 use crate::propose::Draft;
 use crate::teller::Teller;
-use crate::{front, status, turn};
+use crate::{doctor, front, status, turn};
 use host::link::{Link, LinkError, Receiver, Sender};
 use host::socket::peer_uid;
 use protocol::ask::{AskerSays, AssistantSays, MAX_QUESTION};
@@ -100,6 +100,9 @@ async fn answer(desk: &Desk, asker: &mut Asker, said: AskerSays, teller: &mut Te
         AskerSays::LoginWait => told(teller, asker.wait(desk).await).await?,
         AskerSays::Logout => told(teller, asker.end(desk).await).await?,
         AskerSays::Hello(_) => refuse(teller, RefusalCode::NotPermitted, "hello was said already").await?,
+        AskerSays::Doctor { closed } => {
+            teller.tell(AssistantSays::Doctor(Box::new(doctor::of(desk, &closed).await))).await?;
+        }
         AskerSays::Status => teller.tell(AssistantSays::Status(Box::new(status::of(desk)))).await?,
         AskerSays::Ask { question } => match fitting(&question) {
             Ok(question) => turn::ask(desk, question, teller).await?,

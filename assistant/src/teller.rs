@@ -33,6 +33,7 @@ impl<'a> Teller<'a> {
             AssistantSays::Answer { .. } | AssistantSays::PiecesVoid => (self.open, self.standing) = (false, false),
             AssistantSays::Data { .. }
             | AssistantSays::DeviceIds { .. }
+            | AssistantSays::Doctor(_)
             | AssistantSays::Done
             | AssistantSays::Hello(_)
             | AssistantSays::Live(_)

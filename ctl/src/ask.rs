@@ -143,6 +143,7 @@ pub(crate) async fn turn(session: &Session, out: &mut Out, say: AskerSays, live:
                 AssistantSays::PiecesVoid => written.void((session, out)),
                 AssistantSays::Data { .. }
                 | AssistantSays::DeviceIds { .. }
+                | AssistantSays::Doctor(_)
                 | AssistantSays::Done
                 | AssistantSays::Hello(_)
                 | AssistantSays::Live(_)
@@ -191,6 +192,7 @@ pub(crate) async fn turn(session: &Session, out: &mut Out, say: AskerSays, live:
             AssistantSays::Refused(refusal) => return Err(ClientError::Refused(refusal)),
             AssistantSays::Data { .. }
             | AssistantSays::DeviceIds { .. }
+            | AssistantSays::Doctor(_)
             | AssistantSays::Hello(_)
             | AssistantSays::Live(_)
             | AssistantSays::LoginLink(_)

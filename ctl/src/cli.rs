@@ -62,6 +62,12 @@ pub(crate) enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Check everything, one line per check: OK, WARN, FAIL or INFO; exit 1 on any FAIL; signs in to nothing, calls no tool
+    Doctor {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Ask about the fleet in plain words
     Ask {
         /// The question; several words are joined

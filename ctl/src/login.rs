@@ -406,6 +406,7 @@ mod tests {
                     AskerSays::LoginWait => AssistantSays::LoginWaiting,
                     AskerSays::Ask { .. }
                     | AskerSays::DeviceIds
+                    | AskerSays::Doctor { .. }
                     | AskerSays::Draft { .. }
                     | AskerSays::Hello(_)
                     | AskerSays::Live

@@ -13,6 +13,7 @@ mod audit;
 mod cli;
 mod client;
 mod demo;
+mod doctor;
 mod exit;
 mod interrupts;
 mod keep;

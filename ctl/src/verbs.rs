@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use crate::out::{Out, complain};
 use crate::render::pick;
 use crate::session::Session;
-use crate::{approvals, ask, audit, demo, keep, login, mcp, page_code, pin, standstill, status};
+use crate::{approvals, ask, audit, demo, doctor, keep, login, mcp, page_code, pin, standstill, status};
 use serde_json::json;
 
 /// Runs one command.
@@ -21,6 +21,7 @@ pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
     };
     match cli.verb {
         Verb::Status { json } => status::show(&session, out, json).await,
+        Verb::Doctor { json } => doctor::doctor(&session, out, json).await,
         Verb::Ask { question, json } => ask::ask(&session, out, &question.join(" "), json).await,
         Verb::Propose(args) => ask::propose(&session, out, args).await,
         Verb::Freeze { json } => standstill::freeze(&session, out, json).await,

@@ -3,6 +3,7 @@
 //! Questions travel as [`crate::hello::Request`] of [`AskerSays`]. Several [`crate::hello::Reply`]s of [`AssistantSays`] may answer one
 //! question; the last is `Done`.
 
+use crate::doctor::{Report, Tried};
 use crate::hello::Hello;
 use crate::ids::ProposalNumber;
 use crate::propose::{Live, News};
@@ -23,6 +24,11 @@ pub enum AskerSays {
     },
     /// The ids of the units that the normal sign-in reaches. For the same people as `Login`.
     DeviceIds,
+    /// Look at yourself, and try to open what must be closed to you (`issue line 3.20`).
+    Doctor {
+        /// Full paths, at most [`crate::doctor::MOST_PATHS`]. They are opened for reading, closed at once, and never read.
+        closed: Vec<String>,
+    },
     /// First on every connection.
     Hello(Hello),
     /// Begin the normal sign-in. Only for the assistant's own user, root and operators; it ends with the connection.
@@ -101,6 +107,16 @@ pub enum AnsweredBy {
     },
 }
 
+/// What the assistant found when it looked at itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AssistantDoctor {
+    /// Its checks.
+    pub report: Report,
+    /// How each path that must be closed to it was found.
+    pub tried: Vec<Tried>,
+}
+
 /// How the assistant is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -147,6 +163,8 @@ pub enum AssistantSays {
         /// Whether something was left out because it was too long.
         cut: bool,
     },
+    /// What it found when it looked at itself.
+    Doctor(Box<AssistantDoctor>),
     /// Nothing more comes for this request.
     Done,
     /// Answer to the hello.

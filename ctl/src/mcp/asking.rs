@@ -133,6 +133,7 @@ fn told(name: &str, said: AssistantSays) -> Result<Answer, NoSuchTool> {
         AssistantSays::Standing(news) => answer::standing(&news),
         AssistantSays::Answer { .. }
         | AssistantSays::DeviceIds { .. }
+        | AssistantSays::Doctor(_)
         | AssistantSays::Done
         | AssistantSays::Hello(_)
         | AssistantSays::LoginLink(_)

@@ -1,8 +1,9 @@
 //! `ask.sock`.
 
 use crate::sheet::{ID, Sheet};
-use crate::values::{hello, login_link, news, number, refusal, signed_in};
-use protocol::ask::{AnsweredBy, AskerSays, AssistantSays, AssistantStatus, OfferedTool};
+use crate::values::{hello, login_link, news, number, refusal, report, signed_in};
+use protocol::ask::{AnsweredBy, AskerSays, AssistantDoctor, AssistantSays, AssistantStatus, OfferedTool};
+use protocol::doctor::{Reach, Tried};
 use protocol::hello::{Reply, Request};
 use protocol::propose::{Live, ProposalState};
 use protocol::signin::Pasted;
@@ -25,6 +26,7 @@ fn asked() -> Vec<AskerSays> {
     vec![
         AskerSays::Ask { question: "¿Está grabando el Aula 3?".to_owned() },
         AskerSays::DeviceIds,
+        AskerSays::Doctor { closed: vec!["/var/lib/x/store.db".to_owned()] },
         AskerSays::Hello(hello()),
         AskerSays::Login,
         AskerSays::LoginCallback { address: Pasted::new("http://127.0.0.1:8765/callback?code=c&state=s") },
@@ -52,6 +54,7 @@ fn answered() -> Vec<AssistantSays> {
     vec![
         AssistantSays::Answer { text: "Two rooms record.".to_owned(), by: AnsweredBy::Model { name: "m".to_owned() } },
         AssistantSays::DeviceIds { ids: vec!["20311112222".to_owned()] },
+        AssistantSays::Doctor(Box::new(doctor())),
         AssistantSays::Done,
         AssistantSays::Hello(hello()),
         AssistantSays::LoginLink(login_link()),
@@ -83,6 +86,11 @@ fn answered() -> Vec<AssistantSays> {
 
 fn writers() -> Vec<AnsweredBy> {
     vec![AnsweredBy::Keywords { why: "no key".to_owned() }, AnsweredBy::Model { name: "m".to_owned() }]
+}
+
+fn doctor() -> AssistantDoctor {
+    let tried = Tried { path: "/var/lib/x/store.db".to_owned(), reach: Reach::Denied };
+    AssistantDoctor { report: report(), tried: vec![tried] }
 }
 
 fn full_status() -> AssistantStatus {
@@ -118,6 +126,7 @@ fn question(say: &AskerSays) -> &'static str {
     match say {
         AskerSays::Ask { .. } => "ask",
         AskerSays::DeviceIds => "device_ids",
+        AskerSays::Doctor { .. } => "doctor",
         AskerSays::Hello(_) => "hello",
         AskerSays::Login => "login",
         AskerSays::LoginCallback { .. } => "login_callback",
@@ -137,6 +146,7 @@ fn answer(say: &AssistantSays) -> &'static str {
     match say {
         AssistantSays::Answer { .. } => "answer",
         AssistantSays::DeviceIds { .. } => "device_ids",
+        AssistantSays::Doctor(_) => "doctor",
         AssistantSays::Done => "done",
         AssistantSays::Hello(_) => "hello",
         AssistantSays::LoginLink(_) => "login_link",

@@ -151,6 +151,7 @@ fn operators_words(world: &World, stolen: &Stolen) -> Vec<OperatorSays> {
         OperatorSays::Show { number },
         OperatorSays::List,
         OperatorSays::Status,
+        OperatorSays::Doctor,
         OperatorSays::History { most: 10, search: None },
         OperatorSays::AuditVerify,
         OperatorSays::AuditRows { after: 0 },
