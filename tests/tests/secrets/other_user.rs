@@ -178,6 +178,8 @@ fn assistants_words(number: ProposalNumber) -> Vec<AssistantSays> {
     let reboot = draft("batch_reboot", b"{\"device_ids\":[\"1\"]}", "approved already");
     let words = vec![
         AssistantSays::Poll,
+        AssistantSays::Live,
+        AssistantSays::Standing { number },
         AssistantSays::Ack { numbers: vec![number] },
         AssistantSays::Propose(draft("approve", b"{}", "approve it")),
         AssistantSays::Propose(reboot),
