@@ -6,6 +6,14 @@ use protocol::ids::{Label, ProposalNumber};
 use protocol::shown::Language;
 use std::path::PathBuf;
 
+/// What every verb's exit code says.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes:
+  0  done, nothing is wrong
+  1  refused, or something is wrong
+  2  the command line was not understood
+  3  a change or a decision was sent and what became of it is not known";
+
 const EXITS: &str = "\
 Exit codes:
   0  done, nothing is wrong
@@ -80,7 +88,11 @@ pub(crate) enum Verb {
         json: bool,
     },
     /// End a freeze; asks for the PIN on the terminal
-    Thaw,
+    Thaw {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Look at what waits, and decide
     Approvals {
         /// What to do with it.
@@ -100,25 +112,94 @@ pub(crate) enum Verb {
         verb: PinVerb,
     },
     /// A code that opens one session of the approval page, once; asks for the PIN on the terminal
-    PageCode,
+    PageCode {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Save the executor's database to a new file; no key is in it
     Backup {
         /// The file to make
         file: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Put a backup in the place of the executor's database; asks for the PIN on the terminal
     Restore {
         /// The backup
         file: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Try everything: a simulated fleet and both daemons, no account and no network
     Demo(DemoArgs),
+    /// Print a script that completes verbs and options in a shell
+    Completions {
+        /// The shell
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Write the man pages of every verb into a folder
+    Man {
+        /// The folder; it is made if it is not there
+        folder: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Policy files
+    Policy {
+        /// What to do with them.
+        #[command(subcommand)]
+        verb: PolicyVerb,
+    },
     /// Removes the demo's folder once standard input ends
     #[command(hide = true)]
     SweepDemo {
         /// The folder.
         folder: PathBuf,
     },
+}
+
+/// What can be done with policy files.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyVerb {
+    /// Read policy files as the daemons would, and say what they mean; needs no daemon
+    Check {
+        /// tool_policy.yaml, policy.yaml or principals.yaml
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// What they are, when neither name nor content says it
+        #[arg(long = "as", value_enum, value_name = "KIND")]
+        kind: Option<PolicyKind>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// The three policy files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PolicyKind {
+    /// How Fleetwatch behaves
+    Policy,
+    /// Who may decide
+    Principals,
+    /// What may be read and proposed
+    ToolPolicy,
+}
+
+impl PolicyKind {
+    /// The word after `--as`.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Policy => "policy",
+            Self::Principals => "principals",
+            Self::ToolPolicy => "tool-policy",
+        }
+    }
 }
 
 /// A change as a person types it.
@@ -219,6 +300,9 @@ pub(crate) enum AgentsVerb {
         /// Its label, as `status` shows it
         #[arg(value_parser = label)]
         agent: Label,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -254,6 +338,9 @@ pub(crate) enum AuditVerb {
         /// How many to begin with
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(0..=1_000))]
         most: u64,
+        /// Print one JSON value a row
+        #[arg(long)]
+        json: bool,
     },
     /// Walk the whole chain; exit 1 when a row does not fit
     Verify {
@@ -269,7 +356,11 @@ pub(crate) enum AuditVerb {
 #[derive(Debug, Subcommand)]
 pub(crate) enum PinVerb {
     /// Set your own PIN, asked for on the terminal
-    Set,
+    Set {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// How the demo runs.
@@ -317,6 +408,40 @@ mod tests {
         let help = Cli::command().render_long_help().to_string();
         assert!(help.contains("3  a change or a decision was sent"), "{help}");
         assert!(!help.contains("sweep-demo"), "{help}");
+    }
+
+    /// Verbs without `--json`, and why.
+    const NO_JSON: [(&str, &str); 4] = [
+        ("audit export", "its --format says what it is, and JSON lines are the default"),
+        ("completions", "a script for a shell"),
+        ("demo", "a conversation, or with --script a story with an exit code"),
+        ("sweep-demo", "prints nothing, and people do not call it"),
+    ];
+
+    fn leaves(command: &clap::Command, path: &str, found: &mut Vec<(String, bool)>) {
+        for verb in command.get_subcommands() {
+            let path = format!("{path} {}", verb.get_name()).trim_start().to_owned();
+            if verb.has_subcommands() {
+                leaves(verb, &path, found);
+            } else {
+                found.push((path, verb.get_arguments().any(|argument| argument.get_long() == Some("json"))));
+            }
+        }
+    }
+
+    #[test]
+    fn every_verb_that_prints_something_can_print_json() {
+        let mut found = Vec::new();
+        leaves(&Cli::command(), "", &mut found);
+        assert!(found.len() > 20, "{found:?}");
+        let without: Vec<_> = found.iter().filter(|(_, json)| !json).map(|(path, _)| path.as_str()).collect();
+        let mut want = NO_JSON.map(|(path, _)| path);
+        want.sort_unstable();
+        let mut without_sorted = without.clone();
+        without_sorted.sort_unstable();
+        assert_eq!(without_sorted, want);
+        let top = Cli::command().render_long_help().to_string();
+        assert!(top.contains(EXIT_CODES), "{top}");
     }
 
     #[test]

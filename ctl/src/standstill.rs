@@ -2,14 +2,14 @@
 
 use crate::client::{ClientError, Control};
 use crate::exit::Exit;
-use crate::out::{Out, complain};
+use crate::out::Out;
 use crate::session::Session;
 use crate::terminal::{Terminal, TerminalError, Typing};
-use crate::verbs::failed_change;
+use crate::verbs::{failed_change, not_done};
 use control::message::{ExecutorSays, OperatorSays};
 use control::pin::PinEntry;
 use protocol::ids::{Label, ProposalNumber};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// `freeze`.
 pub(crate) async fn freeze(session: &Session, out: &mut Out, json: bool) -> Exit {
@@ -36,28 +36,31 @@ async fn frozen(session: &Session) -> Result<Vec<ProposalNumber>, ClientError> {
 }
 
 /// `thaw`.
-pub(crate) async fn thaw(session: &Session, out: &mut Out) -> Exit {
-    let Some(pin) = pin("Your PIN, to end the freeze: ").await else { return Exit::Wrong };
+pub(crate) async fn thaw(session: &Session, out: &mut Out, json: bool) -> Exit {
+    let pin = match typed("Your PIN, to end the freeze: ").await {
+        Ok(pin) => pin,
+        Err(error) => return unchanged(&error, out, json),
+    };
     match asked(session, OperatorSays::Thaw { pin }).await {
-        Ok(ExecutorSays::Thawed) => {
-            out.line("The freeze is over.");
-            Exit::Done
-        }
-        Ok(_) => failed_change(&Control::surprise_of_a_change(), session, (out, false), "status"),
-        Err(error) => failed_change(&error, session, (out, false), "status"),
+        Ok(ExecutorSays::Thawed) => done(("frozen", false.into()), "The freeze is over.", (out, json)),
+        Ok(_) => failed_change(&Control::surprise_of_a_change(), session, (out, json), "status"),
+        Err(error) => failed_change(&error, session, (out, json), "status"),
     }
 }
 
 /// `approvals agents resume`.
-pub(crate) async fn resume_agent(session: &Session, out: &mut Out, agent: Label) -> Exit {
-    let Some(pin) = pin(&format!("Your PIN, to let {agent} propose again: ")).await else { return Exit::Wrong };
+pub(crate) async fn resume_agent(session: &Session, out: &mut Out, agent: Label, json: bool) -> Exit {
+    let pin = match typed(&format!("Your PIN, to let {agent} propose again: ")).await {
+        Ok(pin) => pin,
+        Err(error) => return unchanged(&error, out, json),
+    };
+    let resumed = agent.as_str().to_owned();
     match asked(session, OperatorSays::AgentResume { agent, pin }).await {
         Ok(ExecutorSays::AgentResumed) => {
-            out.line("The agent may propose again.");
-            Exit::Done
+            done(("resumed", resumed.into()), "The agent may propose again.", (out, json))
         }
-        Ok(_) => failed_change(&Control::surprise_of_a_change(), session, (out, false), "status"),
-        Err(error) => failed_change(&error, session, (out, false), "status"),
+        Ok(_) => failed_change(&Control::surprise_of_a_change(), session, (out, json), "status"),
+        Err(error) => failed_change(&error, session, (out, json), "status"),
     }
 }
 
@@ -65,17 +68,20 @@ async fn asked(session: &Session, say: OperatorSays) -> Result<ExecutorSays, Cli
     Control::open(&session.places).await?.ask(say).await
 }
 
-/// The PIN, typed on the terminal: piped text ends nothing.
-pub(crate) async fn pin(prompt: &str) -> Option<PinEntry> {
-    match typed(prompt).await {
-        Ok(pin) => Some(pin),
-        Err(error) => {
-            complain(&format!("nothing was changed: {error}"));
-            None
-        }
+fn done((key, value): (&str, Value), words: &str, (out, json): (&mut Out, bool)) -> Exit {
+    if json {
+        out.json(&json!({ key: value }));
+    } else {
+        out.line(words);
     }
+    Exit::Done
 }
 
+fn unchanged(error: &TerminalError, out: &mut Out, json: bool) -> Exit {
+    not_done((error.code(), &format!("nothing was changed: {error}")), (out, json))
+}
+
+/// The PIN, typed on the terminal: piped text ends nothing.
 async fn typed(prompt: &str) -> Result<PinEntry, TerminalError> {
     Ok(PinEntry::new(Terminal::open()?.ask(prompt, Typing::Hidden).await?))
 }

@@ -138,7 +138,7 @@ async fn command(demo: &Demo, word: &Word<'_>, interrupts: &mut Interrupts, out:
         }
         Word::Show { number, why } => drop(approvals::show(session, out, *number, (*why, false)).await),
         Word::Thaw => {
-            standstill::thaw(session, out).await;
+            standstill::thaw(session, out, false).await;
             interrupts.forget_keyboard().await;
         }
         Word::Undo(number) => drop(approvals::undo(session, out, *number, false).await),
