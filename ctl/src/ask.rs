@@ -80,23 +80,42 @@ fn too_long(what: &str, text: &str, most: usize) -> Option<String> {
 /// # Errors
 /// [`ClientError`] when the assistant refused or was lost.
 pub(crate) async fn turn(session: &Session, out: &mut Out, say: AskerSays, live: bool) -> Result<Report, ClientError> {
+    let mut report = Report::default();
+    turn_into(session, out, (say, live), &mut report).await?;
+    Ok(report)
+}
+
+/// The same into a report of the caller's, who has what came so far also when the future is dropped.
+///
+/// # Errors
+/// [`ClientError`]
+pub(crate) async fn turn_into(
+    session: &Session,
+    out: &mut Out,
+    (say, live): (AskerSays, bool),
+    report: &mut Report,
+) -> Result<(), ClientError> {
     let mut asking = Asking::open(&session.places).await?;
     asking.say(say).await?;
-    let mut report = Report::default();
     loop {
         match asking.hear().await? {
             AssistantSays::Reading { tool } => {
                 if live {
-                    out.line(&format!("  {} {}", pick(session.language, "reading", "leyendo"), render::safe(&tool)));
+                    let reading = pick(session.language, "reading", "leyendo");
+                    out.line(&session.paint.aside(&format!("  {reading} {}", render::safe(&tool))));
                 }
                 report.read.push(tool);
             }
             AssistantSays::Proposed { number } => {
+                // Before the card is asked for: a turn that is dropped meanwhile has proposed it all the same.
+                report.proposed.push((number, None));
                 let card = facts(session, number).await;
                 if live {
                     out.text(&proposed(session, number, &card));
                 }
-                report.proposed.push((number, card.ok()));
+                if let Some(last) = report.proposed.last_mut() {
+                    last.1 = card.ok();
+                }
             }
             AssistantSays::NotProposed(refusal) => {
                 if live {
@@ -108,11 +127,11 @@ pub(crate) async fn turn(session: &Session, out: &mut Out, say: AskerSays, live:
             AssistantSays::Answer { text, by } => {
                 if live {
                     out.text(&render::answer(&text, session.columns));
-                    out.line(&format!("({})", render::answered_by(&by)));
+                    out.line(&session.paint.aside(&format!("({})", render::answered_by(&by))));
                 }
                 report.answer = Some((text, by));
             }
-            AssistantSays::Done => return Ok(report),
+            AssistantSays::Done => return Ok(()),
             AssistantSays::Refused(refusal) => return Err(ClientError::Refused(refusal)),
             AssistantSays::Hello(_) | AssistantSays::Status(_) => return Err(Asking::surprise()),
         }

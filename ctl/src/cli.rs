@@ -26,7 +26,8 @@ Environment:
   FLEETWATCH_EXECUTOR_USER       refuse an executor that runs as anybody else (name or uid)
   FLEETWATCH_ASSISTANT_USER      the same for the assistant
   FLEETWATCH_ANTHROPIC_API_KEY   `demo` asks the real model with this key
-  COLUMNS                        width of cards and tables, 60 to 100";
+  COLUMNS                        width of cards and tables, 60 to 100
+  NO_COLOR                       no colour, whatever its value, unless it is empty";
 
 /// Ask about the fleet, look at what is proposed, and decide.
 #[derive(Debug, Parser)]
@@ -79,6 +80,8 @@ pub(crate) enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Ask one question after the other, and see what becomes of what was proposed
+    Chat,
     /// Propose a change yourself; a person still has to approve it
     Propose(ProposeArgs),
     /// Deny everything, and take in or run nothing until `thaw`, not even after a restart; needs no PIN
@@ -411,8 +414,9 @@ mod tests {
     }
 
     /// Verbs without `--json`, and why.
-    const NO_JSON: [(&str, &str); 4] = [
+    const NO_JSON: [(&str, &str); 5] = [
         ("audit export", "its --format says what it is, and JSON lines are the default"),
+        ("chat", "a conversation; `ask --json` is one turn of it"),
         ("completions", "a script for a shell"),
         ("demo", "a conversation, or with --script a story with an exit code"),
         ("sweep-demo", "prints nothing, and people do not call it"),

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 mod approvals;
 mod ask;
 mod audit;
+mod chat;
 mod cli;
 mod client;
 mod demo;

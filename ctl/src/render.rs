@@ -5,6 +5,7 @@ pub(crate) mod card;
 pub(crate) mod gates;
 pub(crate) mod history;
 pub(crate) mod page;
+pub(crate) mod paint;
 pub(crate) mod status;
 pub(crate) mod table;
 #[cfg(test)]

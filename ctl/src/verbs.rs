@@ -6,13 +6,13 @@ use crate::client::ClientError;
 use crate::exit::Exit;
 use crate::out::{Out, complain};
 use crate::render::pick;
-use crate::session::Session;
-use crate::{approvals, ask, audit, demo, keep, manual, page_code, pin, policy_check, standstill, status};
+use crate::session::{Session, width};
+use crate::{approvals, ask, audit, chat, demo, keep, manual, page_code, pin, policy_check, standstill, status};
 use serde_json::json;
 
 /// Runs one command.
 pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
-    let session = match Session::new(&cli) {
+    let mut session = match Session::new(&cli) {
         Ok(session) => session,
         Err(error) => {
             complain(&error.to_string());
@@ -22,6 +22,10 @@ pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
     match cli.verb {
         Verb::Status { json } => status::show(&session, out, json).await,
         Verb::Ask { question, json } => ask::ask(&session, out, &question.join(" "), json).await,
+        Verb::Chat => {
+            session.columns = width();
+            chat::run(&session, out).await
+        }
         Verb::Propose(args) => ask::propose(&session, out, args).await,
         Verb::Freeze { json } => standstill::freeze(&session, out, json).await,
         Verb::Thaw { json } => standstill::thaw(&session, out, json).await,

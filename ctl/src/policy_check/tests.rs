@@ -13,8 +13,8 @@ fn checked(name: &str, text: &str, said: Option<PolicyKind>) -> (Exit, String, V
     fs::write(&path, text).unwrap();
     let session = testing::session(folder.path());
     let (plain, json) = (Paper::default(), Paper::default());
-    let exit = check(&session, &mut plain.out(), (&[path.clone()], said), false);
-    assert_eq!(check(&session, &mut json.out(), (&[path], said), true), exit);
+    let exit = check(&session, &mut plain.out(), (std::slice::from_ref(&path), said), false);
+    assert_eq!(check(&session, &mut json.out(), (std::slice::from_ref(&path), said), true), exit);
     let value: Value = serde_json::from_str(&json.text()).unwrap();
     (exit, plain.text(), value[0].clone())
 }
