@@ -127,7 +127,7 @@ pub(crate) async fn turn_into(
             AssistantSays::Answer { text, by } => {
                 if live {
                     out.text(&render::answer(&text, session.columns));
-                    out.line(&session.paint.aside(&format!("({})", render::answered_by(&by))));
+                    out.line(&session.paint.aside(&format!("({})", render::answered_by(&by, session.language))));
                 }
                 report.answer = Some((text, by));
             }

@@ -3,6 +3,7 @@
 use crate::client::{ClientError, Control};
 use crate::exit::Exit;
 use crate::out::Out;
+use crate::render::pick;
 use crate::session::Session;
 use crate::terminal::{Terminal, TerminalError, Typing};
 use crate::verbs::{failed_change, not_done};
@@ -22,8 +23,15 @@ pub(crate) async fn freeze(session: &Session, out: &mut Out, json: bool) -> Exit
         return Exit::Done;
     }
     let list: Vec<_> = numbers.iter().map(ProposalNumber::to_string).collect();
-    let denied = if list.is_empty() { "nothing waited".to_owned() } else { format!("denied: {}", list.join(", ")) };
-    out.line(&format!("Everything is frozen; {denied}. To end it: {}", session.say("thaw")));
+    let language = session.language;
+    let denied = if list.is_empty() {
+        pick(language, "nothing waited", "no había nada en espera").to_owned()
+    } else {
+        format!("{}: {}", pick(language, "denied", "denegadas"), list.join(", "))
+    };
+    let frozen = pick(language, "Everything is frozen", "Todo está congelado");
+    let end = pick(language, "To end it", "Para terminarlo");
+    out.line(&format!("{frozen}; {denied}. {end}: {}", session.say("thaw")));
     Exit::Done
 }
 
@@ -42,7 +50,11 @@ pub(crate) async fn thaw(session: &Session, out: &mut Out, json: bool) -> Exit {
         Err(error) => return unchanged(&error, out, json),
     };
     match asked(session, OperatorSays::Thaw { pin }).await {
-        Ok(ExecutorSays::Thawed) => done(("frozen", false.into()), "The freeze is over.", (out, json)),
+        Ok(ExecutorSays::Thawed) => done(
+            ("frozen", false.into()),
+            pick(session.language, "The freeze is over.", "La congelación terminó."),
+            (out, json),
+        ),
         Ok(_) => failed_change(&Control::surprise_of_a_change(), session, (out, json), "status"),
         Err(error) => failed_change(&error, session, (out, json), "status"),
     }
@@ -56,9 +68,11 @@ pub(crate) async fn resume_agent(session: &Session, out: &mut Out, agent: Label,
     };
     let resumed = agent.as_str().to_owned();
     match asked(session, OperatorSays::AgentResume { agent, pin }).await {
-        Ok(ExecutorSays::AgentResumed) => {
-            done(("resumed", resumed.into()), "The agent may propose again.", (out, json))
-        }
+        Ok(ExecutorSays::AgentResumed) => done(
+            ("resumed", resumed.into()),
+            pick(session.language, "The agent may propose again.", "El agente puede volver a proponer."),
+            (out, json),
+        ),
         Ok(_) => failed_change(&Control::surprise_of_a_change(), session, (out, json), "status"),
         Err(error) => failed_change(&error, session, (out, json), "status"),
     }

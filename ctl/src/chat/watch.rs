@@ -23,6 +23,8 @@ const ROWS: u16 = 100;
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     open: BTreeSet<ProposalNumber>,
+    /// Whether the executor ever answered: then one that does not is restarting.
+    answered: bool,
 }
 
 impl Watch {
@@ -47,7 +49,11 @@ impl Watch {
         }
         tokio::time::sleep(AGAIN).await;
         match rows(session).await {
-            Ok(rows) => self.ended(&rows, session),
+            Ok(rows) => {
+                self.answered = true;
+                self.ended(&rows, session)
+            }
+            Err(ClientError::HungUp(_) | ClientError::NotReached(..)) if self.answered => Vec::new(),
             // Not this person's to ask, or another version: asking again would say the same.
             Err(
                 ClientError::Folder(..)
@@ -143,6 +149,15 @@ mod tests {
         watch.add([number(7)].into_iter());
         assert_eq!(watch.next(&testing::session(run.path())).await, Vec::<String>::new());
         assert!(watch.open.is_empty());
+    }
+
+    #[tokio::test]
+    async fn an_executor_that_answered_and_is_gone_is_asked_again() {
+        let run = tempfile::tempdir().unwrap();
+        let mut watch = Watch { answered: true, ..Watch::default() };
+        watch.add([number(7)].into_iter());
+        assert_eq!(watch.next(&testing::session(run.path())).await, Vec::<String>::new());
+        assert!(watch.open.contains(&number(7)));
     }
 
     #[test]

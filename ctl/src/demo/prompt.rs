@@ -19,37 +19,50 @@ pub(crate) async fn run(demo: &Demo, children: &mut Children, interrupts: &mut I
 fn welcome(demo: &Demo) -> String {
     let language = demo.session.language;
     let (model, host) = &demo.model;
-    let example = match language {
-        Language::English => "Which rooms aren't ready?\n  Start recording in Hall A",
-        Language::Spanish => "¿Qué salas no están listas?\n  Graba en Hall A",
-    };
-    format!(
-        "\
+    let (page, secret, pin) = (safe(&demo.page), demo.page_secret.expose(), demo.pin.expose());
+    let (inside, outside) = (demo.fence.inside, protocol::shown::Shown::whole(&demo.fence.outside));
+    let model = model_words(model, host, language);
+    match language {
+        Language::English => format!(
+            "\
 Fleetwatch demo: a simulated fleet, nothing real changes. Everything runs as one user (isolation: none).
 
-  Approval page   {}
-  Launch secret   {}
-  PIN             {}
-  Model           {}
-  Fence           {} rooms may be changed; {} may not
+  Approval page   {page}
+  Launch secret   {secret}
+  PIN             {pin}
+  Model           {model}
+  Fence           {inside} rooms may be changed; {outside} may not
 
-{}
-  {example}
+Ask, for example:
+  Which rooms aren't ready?
+  Start recording in Hall A
 Then approve on the page, or here with /approve N. /help shows the rest.
-",
-        safe(&demo.page),
-        demo.page_secret.expose(),
-        demo.pin.expose(),
-        model_words(model, host),
-        demo.fence.inside,
-        protocol::shown::Shown::whole(&demo.fence.outside),
-        pick(language, "Ask, for example:", "Pregunte, por ejemplo:"),
-    )
+"
+        ),
+        Language::Spanish => format!(
+            "\
+Demostración de Fleetwatch: una flota simulada, no cambia nada real. Todo corre con un solo usuario (isolation: none).
+
+  Página          {page}
+  Secreto         {secret}
+  PIN             {pin}
+  Modelo          {model}
+  Cerca           {inside} salas se pueden cambiar; {outside} no
+
+Pregunte, por ejemplo:
+  ¿Qué salas no están listas?
+  Graba en Hall A
+Después apruebe en la página, o aquí con /approve N. /help muestra lo demás.
+"
+        ),
+    }
 }
 
-fn model_words(model: &str, host: &str) -> String {
+fn model_words(model: &str, host: &str, language: Language) -> String {
     if model == STAND_IN {
-        return format!("{STAND_IN}: a scripted stand-in, not a real model");
+        let words = pick(language, "a scripted stand-in, not a real model", "un guion de prueba, no un modelo real");
+        return format!("{STAND_IN}: {words}");
     }
-    format!("{}; questions and readings go to {}", safe(model), safe(host))
+    let sent = pick(language, "questions and readings go to", "las preguntas y lecturas van a");
+    format!("{}; {sent} {}", safe(model), safe(host))
 }
