@@ -6,12 +6,14 @@ use policy::call::Slot;
 use reqwest::Url;
 use std::ffi::OsString;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The model that is asked when the setting is absent (`seed 000`, facts 5.1).
 const DEFAULT_MODEL: &str = "claude-haiku-5-5";
 /// The real API.
 const DEFAULT_MODEL_URL: &str = "https://api.anthropic.com";
+/// Where the browser comes back to.
+const CALLBACK_PORT: u16 = 8765;
 /// Longest model name that is sent.
 const MAX_MODEL_NAME: usize = 100;
 /// Longest API key that is sent.
@@ -30,25 +32,63 @@ pub(crate) struct Config {
     pub(crate) mcp_url: String,
     /// Which rules that address follows.
     pub(crate) slot: Slot,
-    /// The normal sign-in's bearer, 0600.
-    pub(crate) token_file: Option<PathBuf>,
+    /// The normal sign-in, 0600.
+    pub(crate) token_file: PathBuf,
+    /// Where the browser comes back to, on 127.0.0.1; 0 takes any free port.
+    pub(crate) callback_port: u16,
     /// Whose process must listen on `propose.sock`.
     pub(crate) executor_uid: u32,
-    /// The model, when there is a key for it.
+    /// The model, when one is set up.
     pub(crate) model: Option<ModelSettings>,
     /// End when standard input ends.
     pub(crate) stop_with_stdin: bool,
 }
 
+/// Which API a model is behind (issue lines 3.7 and 3.8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ModelKind {
+    /// Anthropic's Messages API.
+    Anthropic,
+    /// Chat completions, as Ollama, llama.cpp and vLLM serve them.
+    OpenAi,
+}
+
+impl ModelKind {
+    /// The setting that holds the address.
+    pub(crate) fn url_setting(self) -> &'static str {
+        match self {
+            Self::Anthropic => "FLEETWATCH_ANTHROPIC_URL",
+            Self::OpenAi => "FLEETWATCH_OPENAI_URL",
+        }
+    }
+
+    /// The setting that holds the key.
+    pub(crate) fn key_setting(self) -> &'static str {
+        match self {
+            Self::Anthropic => "FLEETWATCH_ANTHROPIC_API_KEY",
+            Self::OpenAi => "FLEETWATCH_OPENAI_API_KEY",
+        }
+    }
+
+    fn key_file_setting(self) -> &'static str {
+        match self {
+            Self::Anthropic => "FLEETWATCH_ANTHROPIC_API_KEY_FILE",
+            Self::OpenAi => "FLEETWATCH_OPENAI_API_KEY_FILE",
+        }
+    }
+}
+
 /// How to reach the model.
 #[derive(Debug)]
 pub(crate) struct ModelSettings {
-    /// Base address, without `/v1/messages`.
+    /// Which API it is behind.
+    pub(crate) kind: ModelKind,
+    /// Base address, without the API's path.
     pub(crate) url: Url,
     /// The model's name.
     pub(crate) name: String,
-    /// The API key.
-    pub(crate) key: SecretText,
+    /// The API key, where one is needed.
+    pub(crate) key: Option<SecretText>,
 }
 
 /// A setting that cannot be used. Never holds a secret's text.
@@ -99,14 +139,16 @@ impl Config {
                 ConfigError::new("FLEETWATCH_SLOT", "is neither sandbox nor sim; leave it out for sandbox")
             })?,
         };
+        let state_dir = needed_path(lookup, "FLEETWATCH_ASSISTANT_STATE_DIR")?;
         Ok(Self {
             run_dir: needed_path(lookup, "FLEETWATCH_RUN_DIR")?,
-            state_dir: needed_path(lookup, "FLEETWATCH_ASSISTANT_STATE_DIR")?,
             policy_dir: needed_path(lookup, "FLEETWATCH_POLICY_DIR")?,
             mcp_url: text(lookup, "FLEETWATCH_EPIPHAN_MCP_URL")?
                 .ok_or_else(|| missing("FLEETWATCH_EPIPHAN_MCP_URL", "the address of the fleet's MCP server"))?,
             slot,
-            token_file: path(lookup, "FLEETWATCH_TOKEN_FILE")?,
+            token_file: token_file(lookup, &state_dir)?,
+            callback_port: callback_port(lookup)?,
+            state_dir,
             executor_uid: executor_uid(lookup)?,
             model: model(lookup)?,
             stop_with_stdin,
@@ -148,6 +190,27 @@ fn needed_path(lookup: Lookup<'_>, name: &str) -> Result<PathBuf, ConfigError> {
     path(lookup, name)?.ok_or_else(|| missing(name, "a folder's full path"))
 }
 
+// One file for both slots would be one sign-in that reads and writes for everybody.
+fn token_file(lookup: Lookup<'_>, state_dir: &Path) -> Result<PathBuf, ConfigError> {
+    const NAME: &str = "FLEETWATCH_TOKEN_FILE";
+    let ours = path(lookup, NAME)?.unwrap_or_else(|| state_dir.join("token"));
+    let theirs = path(lookup, "FLEETWATCH_SANDBOX_TOKEN_FILE")?;
+    if theirs.is_some_and(|theirs| files::same_file(&ours, &theirs)) {
+        return Err(ConfigError::new(
+            NAME,
+            "and FLEETWATCH_SANDBOX_TOKEN_FILE are the same file; give each slot its own",
+        ));
+    }
+    Ok(ours)
+}
+
+fn callback_port(lookup: Lookup<'_>) -> Result<u16, ConfigError> {
+    const NAME: &str = "FLEETWATCH_OAUTH_CALLBACK_PORT";
+    text(lookup, NAME)?.map_or(Ok(CALLBACK_PORT), |port| {
+        port.parse().map_err(|_| ConfigError::new(NAME, "is no port; give a number up to 65535, or 0 for any free one"))
+    })
+}
+
 fn executor_uid(lookup: Lookup<'_>) -> Result<u32, ConfigError> {
     const NAME: &str = "FLEETWATCH_EXECUTOR_USER";
     let Some(user) = text(lookup, NAME)? else { return Ok(socket::my_uid()) };
@@ -159,27 +222,64 @@ fn executor_uid(lookup: Lookup<'_>) -> Result<u32, ConfigError> {
 }
 
 fn model(lookup: Lookup<'_>) -> Result<Option<ModelSettings>, ConfigError> {
-    let url = model_url(text(lookup, "FLEETWATCH_ANTHROPIC_URL")?.as_deref().unwrap_or(DEFAULT_MODEL_URL))?;
-    let name = text(lookup, "FLEETWATCH_AI_MODEL")?.unwrap_or_else(|| DEFAULT_MODEL.to_owned());
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"._:/@-".contains(&b);
-    if name.len() > MAX_MODEL_NAME || !name.bytes().all(plain) {
-        return Err(ConfigError::new("FLEETWATCH_AI_MODEL", "is not a model's name: at most 100 of A-Za-z0-9._:/@-"));
+    const KIND: &str = "FLEETWATCH_MODEL_KIND";
+    let kind = match text(lookup, KIND)?.as_deref() {
+        None | Some("anthropic") => ModelKind::Anthropic,
+        Some("openai") => ModelKind::OpenAi,
+        Some(_) => return Err(ConfigError::new(KIND, "is neither anthropic nor openai; leave it out for anthropic")),
+    };
+    // Whoever set up a model in the building must not learn later that another one was asked, nor the other way round.
+    let other = match kind {
+        ModelKind::Anthropic => ModelKind::OpenAi,
+        ModelKind::OpenAi => ModelKind::Anthropic,
+    };
+    for name in [other.url_setting(), other.key_setting(), other.key_file_setting()] {
+        if text(lookup, name)?.is_some() {
+            return Err(ConfigError::new(name, format!("does not belong to the kind of model that {KIND} names")));
+        }
     }
-    Ok(api_key(lookup)?.map(|key| ModelSettings { url, name, key }))
+    let name = model_name(lookup, kind)?;
+    let url = match (text(lookup, kind.url_setting())?, kind) {
+        (Some(given), _) => Some(model_url(kind.url_setting(), &given)?),
+        (None, ModelKind::Anthropic) => Some(model_url(kind.url_setting(), DEFAULT_MODEL_URL)?),
+        (None, ModelKind::OpenAi) => None,
+    };
+    let key = api_key(lookup, kind)?;
+    match (kind, url, name) {
+        (ModelKind::Anthropic, Some(url), Some(name)) => {
+            Ok(key.map(|key| ModelSettings { kind, url, name, key: Some(key) }))
+        }
+        (ModelKind::OpenAi, Some(url), Some(name)) => Ok(Some(ModelSettings { kind, url, name, key })),
+        (_, None, _) => Err(missing(kind.url_setting(), "the server's address, like http://127.0.0.1:11434")),
+        (_, _, None) => Err(missing("FLEETWATCH_AI_MODEL", "the name under which the server knows the model")),
+    }
 }
 
-fn api_key(lookup: Lookup<'_>) -> Result<Option<SecretText>, ConfigError> {
-    const NAME: &str = "FLEETWATCH_ANTHROPIC_API_KEY";
-    const FILE: &str = "FLEETWATCH_ANTHROPIC_API_KEY_FILE";
-    let (name, key) = match (text(lookup, NAME)?, path(lookup, FILE)?) {
+fn model_name(lookup: Lookup<'_>, kind: ModelKind) -> Result<Option<String>, ConfigError> {
+    const NAME: &str = "FLEETWATCH_AI_MODEL";
+    let usual = match kind {
+        ModelKind::Anthropic => Some(DEFAULT_MODEL.to_owned()),
+        ModelKind::OpenAi => None,
+    };
+    let name = text(lookup, NAME)?.or(usual);
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"._:/@-".contains(&b);
+    if name.as_ref().is_some_and(|name| name.len() > MAX_MODEL_NAME || !name.bytes().all(plain)) {
+        return Err(ConfigError::new(NAME, "is not a model's name: at most 100 of A-Za-z0-9._:/@-"));
+    }
+    Ok(name)
+}
+
+fn api_key(lookup: Lookup<'_>, kind: ModelKind) -> Result<Option<SecretText>, ConfigError> {
+    let (name, file) = (kind.key_setting(), kind.key_file_setting());
+    let (name, key) = match (text(lookup, name)?, path(lookup, file)?) {
         (None, None) => return Ok(None),
         (Some(_), Some(_)) => {
-            return Err(ConfigError::new(FILE, "and FLEETWATCH_ANTHROPIC_API_KEY are both set; keep one of them"));
+            return Err(ConfigError::new(file, format!("and {name} are both set; keep one of them")));
         }
-        (Some(text), None) => (NAME, SecretText::from(text)),
+        (Some(text), None) => (name, SecretText::from(text)),
         (None, Some(path)) => {
             let read = files::read_secret(&path, files::Owner::Me);
-            (FILE, read.map_err(|error| ConfigError::new(FILE, error.to_string()))?)
+            (file, read.map_err(|error| ConfigError::new(file, error.to_string()))?)
         }
     };
     let shown = key.expose();
@@ -190,17 +290,16 @@ fn api_key(lookup: Lookup<'_>) -> Result<Option<SecretText>, ConfigError> {
 }
 
 // The address is not repeated in the error: somebody may have put a password in it.
-fn model_url(given: &str) -> Result<Url, ConfigError> {
-    const NAME: &str = "FLEETWATCH_ANTHROPIC_URL";
-    let url = Url::parse(given).map_err(|_| ConfigError::new(NAME, "is not an address; write https://host"))?;
+fn model_url(name: &str, given: &str) -> Result<Url, ConfigError> {
+    let url = Url::parse(given).map_err(|_| ConfigError::new(name, "is not an address; write https://host"))?;
     let bare =
         url.username().is_empty() && url.password().is_none() && url.query().is_none() && url.fragment().is_none();
     if !bare {
-        return Err(ConfigError::new(NAME, "carries a user, a query or a fragment; write https://host/path only"));
+        return Err(ConfigError::new(name, "carries a user, a query or a fragment; write https://host/path only"));
     }
     match (url.scheme(), url.host_str()) {
-        ("https", Some(_)) | ("http", Some("127.0.0.1")) => Ok(url),
-        _ => Err(ConfigError::new(NAME, "is not https; http is for 127.0.0.1 only")),
+        ("https", Some(_)) | ("http", Some("127.0.0.1" | "[::1]")) => Ok(url),
+        _ => Err(ConfigError::new(name, "is not https; http is for 127.0.0.1 and [::1] only")),
     }
 }
 
@@ -227,9 +326,10 @@ mod tests {
         let config = read(&base()).unwrap();
         assert_eq!(config.slot, Slot::Sandbox);
         assert_eq!(config.executor_uid, socket::my_uid());
-        assert!(config.model.is_none() && config.token_file.is_none() && !config.stop_with_stdin);
+        assert!(config.model.is_none() && !config.stop_with_stdin);
         assert!(config.ask_socket().ends_with("ask/ask.sock"));
         assert!(config.propose_socket().ends_with("propose/propose.sock"));
+        assert_eq!((config.token_file, config.callback_port), (PathBuf::from("/var/lib/a/token"), 8765));
     }
 
     #[test]
@@ -248,6 +348,7 @@ mod tests {
         for (name, value) in [
             ("FLEETWATCH_RUN_DIR", "run"),
             ("FLEETWATCH_SLOT", "SANDBOX"),
+            ("FLEETWATCH_OAUTH_CALLBACK_PORT", "http"),
             ("FLEETWATCH_EXECUTOR_USER", "nobody-of-that-name"),
             ("FLEETWATCH_AI_MODEL", "a b"),
             ("FLEETWATCH_ANTHROPIC_URL", "http://api.anthropic.com"),
@@ -266,6 +367,15 @@ mod tests {
     }
 
     #[test]
+    fn one_file_for_both_slots_is_refused() {
+        let mut settings = base();
+        settings.insert("FLEETWATCH_SANDBOX_TOKEN_FILE", "/var/lib/a/token".to_owned());
+        let error = read(&settings).unwrap_err();
+        assert_eq!(error.name, "FLEETWATCH_TOKEN_FILE");
+        assert!(error.what.contains("same file"), "{error}");
+    }
+
+    #[test]
     fn a_key_brings_the_model_and_two_keys_are_refused() {
         let mut settings = base();
         settings.insert("FLEETWATCH_ANTHROPIC_API_KEY", "test-key".to_owned());
@@ -273,9 +383,52 @@ mod tests {
         let config = read(&settings).unwrap();
         assert!(!format!("{config:?}").contains("test-key"));
         let model = config.model.unwrap();
-        assert_eq!((model.name.as_str(), model.key.expose()), (DEFAULT_MODEL, "test-key"));
+        assert_eq!((model.kind, model.name.as_str()), (ModelKind::Anthropic, DEFAULT_MODEL));
+        assert_eq!(model.key.unwrap().expose(), "test-key");
         settings.insert("FLEETWATCH_ANTHROPIC_API_KEY_FILE", "/a/file".to_owned());
         assert!(read(&settings).unwrap_err().what.contains("both set"));
+    }
+
+    #[test]
+    fn a_model_in_the_building_needs_its_address_and_name_and_may_have_a_key() {
+        let mut settings = base();
+        settings.insert("FLEETWATCH_MODEL_KIND", "openai".to_owned());
+        assert_eq!(read(&settings).unwrap_err().name, "FLEETWATCH_OPENAI_URL");
+        for (url, fine) in [
+            ("http://192.168.1.20:11434", false),
+            ("http://localhost:11434", false),
+            ("http://127.0.0.1:11434/v1", true),
+            ("https://vllm.example", true),
+            ("http://[::1]:8080", true),
+        ] {
+            settings.insert("FLEETWATCH_OPENAI_URL", url.to_owned());
+            settings.insert("FLEETWATCH_AI_MODEL", "qwen3:8b".to_owned());
+            assert_eq!(read(&settings).map_err(|error| error.name).is_ok(), fine, "{url}");
+        }
+        let model = read(&settings).unwrap().model.unwrap();
+        assert_eq!((model.kind, model.name.as_str(), model.key.is_none()), (ModelKind::OpenAi, "qwen3:8b", true));
+        settings.insert("FLEETWATCH_OPENAI_API_KEY", "test-key".to_owned());
+        assert!(!format!("{:?}", read(&settings).unwrap()).contains("test-key"));
+        settings.remove("FLEETWATCH_AI_MODEL");
+        assert_eq!(read(&settings).unwrap_err().name, "FLEETWATCH_AI_MODEL");
+    }
+
+    #[test]
+    fn settings_of_the_other_kind_stop_the_start() {
+        for (kind, name) in [
+            ("", "FLEETWATCH_OPENAI_URL"),
+            ("anthropic", "FLEETWATCH_OPENAI_API_KEY_FILE"),
+            ("openai", "FLEETWATCH_ANTHROPIC_URL"),
+            ("openai", "FLEETWATCH_ANTHROPIC_API_KEY"),
+        ] {
+            let mut settings = base();
+            settings.insert("FLEETWATCH_MODEL_KIND", kind.to_owned());
+            settings.insert(name, "http://127.0.0.1:9".to_owned());
+            assert_eq!(read(&settings).unwrap_err().name, name);
+        }
+        let mut settings = base();
+        settings.insert("FLEETWATCH_MODEL_KIND", "gemini".to_owned());
+        assert_eq!(read(&settings).unwrap_err().name, "FLEETWATCH_MODEL_KIND");
     }
 
     #[test]

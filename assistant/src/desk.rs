@@ -18,7 +18,7 @@ use policy::tool_policy::ToolPolicy;
 use policy::yaml::PolicyError;
 use reader::endpoint::{Endpoint, EndpointError};
 use reader::session::{self, ReadClient};
-use reader::token::{SignIn, SignInError};
+use reader::token::{SignIn, SignInError, Which};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -45,6 +45,8 @@ pub(crate) struct Desk {
     pub(crate) executor: Executor,
     pub(crate) poll: Poll,
     pub(crate) wall: Duration,
+    /// Where the browser comes back to when somebody signs in.
+    pub(crate) callback_port: u16,
 }
 
 /// Why the assistant cannot start.
@@ -124,6 +126,7 @@ impl Desk {
         let source = source(&config, &policy, &clock)?;
         let executor = Executor { path: config.propose_socket(), uid: config.executor_uid };
         Ok(Self {
+            callback_port: config.callback_port,
             started_ms: clock.boot_ms(),
             zone,
             system: prompt::system(&rooms),
@@ -197,14 +200,10 @@ fn policies(folder: &Path) -> Result<(ToolPolicy, TimeZone, Rooms), StartError> 
 
 fn source(config: &Config, policy: &Arc<ToolPolicy>, clock: &Clock) -> Result<Source, StartError> {
     let endpoint = Endpoint::parse(&config.mcp_url, config.slot).map_err(StartError::Endpoint)?;
-    let Some(file) = &config.token_file else { return Ok(Source::SignedOut) };
-    let sign_in = match SignIn::load(file) {
-        Ok(sign_in) => sign_in,
-        // Without a sign-in the assistant runs and says what is missing; with a bad file it does not.
-        Err(SignInError::Missing { .. }) => return Ok(Source::SignedOut),
-        Err(error) => return Err(StartError::SignIn(error)),
-    };
-    let client = ReadClient::new(endpoint, sign_in, Arc::clone(policy), clock.clone()).map_err(StartError::Reader)?;
+    // Without a sign-in the assistant runs and says what is missing; with a bad file it does not.
+    let sign_in = SignIn::load(&config.token_file, Which::Normal, endpoint, clock.clone());
+    let client =
+        ReadClient::new(sign_in.map_err(StartError::SignIn)?, Arc::clone(policy)).map_err(StartError::Reader)?;
     Ok(Source::Live(Box::new(client)))
 }
 

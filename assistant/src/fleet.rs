@@ -17,10 +17,8 @@ const ARTICLE: usize = 8_000;
 /// Where readings come from.
 #[derive(Debug)]
 pub(crate) enum Source {
-    /// The fleet's server, with the normal sign-in.
+    /// The fleet's server, with the normal sign-in or without one.
     Live(Box<ReadClient>),
-    /// Nowhere: there is no sign-in.
-    SignedOut,
     /// Answers made up by a test.
     #[cfg(test)]
     Canned(std::collections::BTreeMap<&'static str, Value>),
@@ -105,7 +103,6 @@ impl Fleet {
     async fn fetch(&self, tool: &ReadTool, arguments: &Canonical) -> Result<Value, Failure> {
         match &self.source {
             Source::Live(client) => Ok(client.call(tool, arguments).await?.into_value()),
-            Source::SignedOut => Err(Failure::NotSignedIn),
             #[cfg(test)]
             Source::Canned(answers) => answers.get(tool.as_str()).cloned().ok_or(Failure::Failed),
         }
@@ -123,9 +120,26 @@ impl Fleet {
         })
     }
 
-    /// Whether there is a sign-in at all.
+    /// The client of the normal sign-in.
+    pub(crate) fn live(&self) -> Option<&ReadClient> {
+        match &self.source {
+            Source::Live(client) => Some(client),
+            #[cfg(test)]
+            Source::Canned(_) => None,
+        }
+    }
+
+    /// Whether there is a sign-in that can be used.
     pub(crate) fn has_sign_in(&self) -> bool {
-        !matches!(self.source, Source::SignedOut)
+        self.live().is_none_or(|client| client.sign_in().facts().usable)
+    }
+
+    /// What the server said of an older sign-in is forgotten, and its session is over.
+    pub(crate) async fn signed_in_anew(&self) {
+        if let Some(client) = self.live() {
+            client.close().await;
+        }
+        self.known().signed_out = false;
     }
 
     /// Boot clock of the last good reading, in milliseconds.
@@ -135,11 +149,10 @@ impl Fleet {
 
     /// What is wrong with the sign-in, with what to do.
     pub(crate) fn trouble(&self) -> Option<String> {
-        if !self.has_sign_in() {
-            let words = "there is no normal sign-in, so the fleet cannot be read: put its token into the file that FLEETWATCH_TOKEN_FILE names (mode 0600) and restart fleetwatch-assistant";
-            return Some(words.to_owned());
+        if let Some(trouble) = self.live().and_then(|client| client.sign_in().facts().trouble) {
+            return Some(trouble.words().en);
         }
-        let words = "the fleet's server does not take the normal sign-in any more: sign in anew and restart fleetwatch-assistant";
+        let words = "the fleet's server does not take the normal sign-in any more; run fleetwatchctl login";
         self.known().signed_out.then(|| words.to_owned())
     }
 

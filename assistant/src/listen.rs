@@ -2,6 +2,7 @@
 //! its turn with it.
 
 use crate::desk::Desk;
+use crate::login::Asker;
 use crate::propose::Draft;
 use crate::teller::Teller;
 use crate::{status, turn};
@@ -53,7 +54,7 @@ pub(crate) async fn serve(listener: UnixListener, desk: Arc<Desk>) {
         let desk = Arc::clone(&desk);
         tokio::spawn(async move {
             tracing::info!(uid, "an asker connected");
-            if let Err(error) = greet(stream, &desk).await {
+            if let Err(error) = greet(stream, uid, &desk).await {
                 tracing::info!(uid, %error, "an asker's connection ended");
             }
             drop(permit);
@@ -68,7 +69,7 @@ async fn turn_away(stream: UnixStream) {
     say.send(&Reply { id: 0, say: AssistantSays::Refused(refusal) }, BRIEF).await.ok();
 }
 
-async fn greet(stream: UnixStream, desk: &Desk) -> Result<(), LinkError> {
+async fn greet(stream: UnixStream, uid: u32, desk: &Desk) -> Result<(), LinkError> {
     let (mut hear, mut say): (Hear, Say) = Link::new(stream).into_split();
     let Some(first) = hear.recv(HELLO).await? else { return Ok(()) };
     let AskerSays::Hello(hello) = first.say else {
@@ -79,10 +80,11 @@ async fn greet(stream: UnixStream, desk: &Desk) -> Result<(), LinkError> {
     if !hello.speaks_ours() {
         return Ok(());
     }
+    let mut asker = Asker::new(uid);
     while let Some(request) = hear.recv(IDLE).await? {
         let mut teller = Teller::new(&mut say, request.id);
         tokio::select! {
-            answered = answer(desk, request.say, &mut teller) => answered?,
+            answered = answer(desk, &mut asker, request.say, &mut teller) => answered?,
             // The answer's future is dropped here, and with it the turn.
             gone = hear.closed() => return gone,
         }
@@ -90,8 +92,13 @@ async fn greet(stream: UnixStream, desk: &Desk) -> Result<(), LinkError> {
     Ok(())
 }
 
-async fn answer(desk: &Desk, said: AskerSays, teller: &mut Teller<'_>) -> Result<(), LinkError> {
+async fn answer(desk: &Desk, asker: &mut Asker, said: AskerSays, teller: &mut Teller<'_>) -> Result<(), LinkError> {
     match said {
+        AskerSays::DeviceIds => told(teller, asker.device_ids(desk).await).await?,
+        AskerSays::Login => told(teller, asker.begin(desk).await).await?,
+        AskerSays::LoginCallback { address } => told(teller, asker.paste(&address)).await?,
+        AskerSays::LoginWait => told(teller, asker.wait(desk).await).await?,
+        AskerSays::Logout => told(teller, asker.end(desk).await).await?,
         AskerSays::Hello(_) => refuse(teller, RefusalCode::NotPermitted, "hello was said already").await?,
         AskerSays::Status => teller.tell(AssistantSays::Status(Box::new(status::of(desk)))).await?,
         AskerSays::Ask { question } => match fitting(&question) {
@@ -104,6 +111,10 @@ async fn answer(desk: &Desk, said: AskerSays, teller: &mut Teller<'_>) -> Result
         }
     }
     teller.tell(AssistantSays::Done).await
+}
+
+async fn told(teller: &mut Teller<'_>, said: Result<AssistantSays, Refusal>) -> Result<(), LinkError> {
+    teller.tell(said.unwrap_or_else(AssistantSays::Refused)).await
 }
 
 fn fitting(question: &str) -> Result<&str, (RefusalCode, &'static str)> {

@@ -5,6 +5,7 @@
 //! its id.
 
 use crate::language::{fold, words};
+use crate::later::Other;
 use policy::ids::{MasterId, split_channel_device};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -55,6 +56,8 @@ pub(crate) struct Rooms {
     /// Whether the whole team was read: before that, the best name of a few is no answer to which room is meant.
     whole: bool,
     units: BTreeMap<String, Vec<Vec<String>>>,
+    // As they were read; untrusted.
+    names: BTreeMap<String, String>,
 }
 
 impl Rooms {
@@ -69,17 +72,30 @@ impl Rooms {
     /// Whether the operator's words name every unit that these arguments are for. Several rooms may be named, and rooms
     /// whose names fit equally well are all named. What people here call a room counts as its name.
     pub(crate) fn named(&self, operator: &str, arguments: &Value, venue: &policy::rooms::Rooms) -> bool {
-        let own = own_words(operator);
-        let said = self.said(&own);
-        let share = |id: &str| self.share(id, &said).max(self.share_of_aliases(id, &said, venue));
-        let best = self.units.keys().map(|id| share(id)).max().unwrap_or_default();
-        let is_best = |unit: &str| best >= LEAST && share(unit) == best && !self.is_inside_another(unit, &said);
-        let fits = |unit: &str| holds_id(&own, unit) || (self.whole && is_best(unit));
+        let fits = self.fitting(operator, venue);
         let device = texts(arguments.get("device_id"));
         texts(arguments.get("device_ids")).chain(device).all(|target| {
             let channel = split_channel_device(target);
             fits(channel.as_ref().map_or(target, |(unit, _)| unit.as_str()))
         })
+    }
+
+    /// Every unit that the operator's words name.
+    pub(crate) fn all_named(&self, operator: &str, venue: &policy::rooms::Rooms) -> Vec<Other<'_>> {
+        let fits = self.fitting(operator, venue);
+        let named = self.units.keys().filter(|id| fits(id));
+        named.map(|id| Other { id, name: self.names.get(id).map_or("", String::as_str) }).collect()
+    }
+
+    fn fitting(&self, operator: &str, venue: &policy::rooms::Rooms) -> impl Fn(&str) -> bool {
+        let own = own_words(operator);
+        let said = self.said(&own);
+        let share = move |id: &str, said: &[String]| self.share(id, said).max(self.share_of_aliases(id, said, venue));
+        let best = self.units.keys().map(|id| share(id, &said)).max().unwrap_or_default();
+        move |unit| {
+            let is_best = || best >= LEAST && share(unit, &said) == best && !self.is_inside_another(unit, &said);
+            holds_id(&own, unit) || (self.whole && is_best())
+        }
     }
 
     fn walk(&mut self, value: &Value, depth: usize) {
@@ -92,6 +108,7 @@ impl Rooms {
                 let text = |fields: &[&str]| fields.iter().find_map(|field| members.get(*field)?.as_str());
                 if let Some(id) = text(&ID_FIELDS).and_then(MasterId::new) {
                     let name: String = text(&NAME_FIELDS).unwrap_or_default().chars().take(MAX_NAME).collect();
+                    self.names.entry(id.as_str().to_owned()).or_insert_with(|| name.clone());
                     let name = split(&name);
                     let names = self.units.entry(id.as_str().to_owned()).or_default();
                     if !names.contains(&name) {

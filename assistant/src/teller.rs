@@ -12,12 +12,15 @@ const SEND: Duration = Duration::from_secs(5);
 pub(crate) struct Teller<'a> {
     sender: &'a mut Sender<Reply<AssistantSays>>,
     id: u32,
+    // Pieces that were told and that no other word has closed yet, and pieces that nothing has made void yet.
+    open: bool,
+    standing: bool,
 }
 
 impl<'a> Teller<'a> {
     /// Answers under `id`.
     pub(crate) fn new(sender: &'a mut Sender<Reply<AssistantSays>>, id: u32) -> Self {
-        Self { sender, id }
+        Self { sender, id, open: false, standing: false }
     }
 
     /// Says one thing.
@@ -25,6 +28,43 @@ impl<'a> Teller<'a> {
     /// # Errors
     /// [`LinkError`] when the asker does not take it.
     pub(crate) async fn tell(&mut self, say: AssistantSays) -> Result<(), LinkError> {
+        match &say {
+            AssistantSays::Piece { .. } => (self.open, self.standing) = (true, true),
+            AssistantSays::Answer { .. } | AssistantSays::PiecesVoid => (self.open, self.standing) = (false, false),
+            AssistantSays::DeviceIds { .. }
+            | AssistantSays::Done
+            | AssistantSays::Hello(_)
+            | AssistantSays::LoginLink(_)
+            | AssistantSays::LoginWaiting
+            | AssistantSays::NotProposed(_)
+            | AssistantSays::Proposed { .. }
+            | AssistantSays::Reading { .. }
+            | AssistantSays::Refused(_)
+            | AssistantSays::SignedIn(_)
+            | AssistantSays::SignedOut { .. }
+            | AssistantSays::Status(_) => self.open = false,
+        }
         self.sender.send(&Reply { id: self.id, say }, SEND).await
+    }
+
+    /// Whether pieces were told that no other word has closed.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Before the model writes anew: pieces that nothing parts from the next ones are made void.
+    ///
+    /// # Errors
+    /// [`LinkError`] when the asker does not take it.
+    pub(crate) async fn part(&mut self) -> Result<(), LinkError> {
+        if self.open { self.tell(AssistantSays::PiecesVoid).await } else { Ok(()) }
+    }
+
+    /// Before somebody else answers: pieces of the model are made void.
+    ///
+    /// # Errors
+    /// [`LinkError`] when the asker does not take it.
+    pub(crate) async fn void(&mut self) -> Result<(), LinkError> {
+        if self.standing { self.tell(AssistantSays::PiecesVoid).await } else { Ok(()) }
     }
 }

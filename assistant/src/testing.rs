@@ -1,7 +1,7 @@
 //! Doubles for this program's tests: a model's API that plays a script, an executor that records what it hears, and a desk
 //! between them whose readings are made up.
 
-use crate::config::ModelSettings;
+use crate::config::{ModelKind, ModelSettings};
 use crate::desk::Desk;
 use crate::fleet::{Fleet, Source};
 use crate::model::Model;
@@ -39,6 +39,8 @@ pub(crate) enum Scripted {
     Hang,
     Ok(Value),
     Status(u16, &'static str),
+    /// The bytes of a stream, then the connection ends.
+    Stream(String),
 }
 
 /// A final text.
@@ -64,6 +66,83 @@ fn message(stop: &str, content: &[Value], tokens: u64) -> Scripted {
     Scripted::Ok(json!({"model": "test-model", "stop_reason": stop, "content": content, "usage": usage}))
 }
 
+/// The stream of Anthropic's API for one whole message, its texts in small pieces.
+pub(crate) fn stream(message: &Value) -> String {
+    let usage = &message["usage"];
+    let start = json!({"role": "assistant", "model": message["model"], "content": [], "usage": usage});
+    let mut events = vec![json!({"type": "message_start", "message": start}), json!({"type": "ping"})];
+    for (index, block) in message["content"].as_array().unwrap().iter().enumerate() {
+        let (field, kind, blank) = match block["type"].as_str().unwrap() {
+            "text" => ("text", "text_delta", json!("")),
+            "thinking" => ("thinking", "thinking_delta", json!("")),
+            "tool_use" => ("input", "input_json_delta", json!({})),
+            _ => ("none", "none", Value::Null),
+        };
+        let mut open = block.clone();
+        let whole = if field == "input" {
+            block[field].to_string()
+        } else {
+            block[field].as_str().unwrap_or_default().to_owned()
+        };
+        if !blank.is_null() {
+            open[field] = blank;
+        }
+        if kind == "thinking_delta" {
+            open["signature"] = json!("");
+        }
+        events.push(json!({"type": "content_block_start", "index": index, "content_block": open}));
+        let mut deltas = Vec::new();
+        for piece in whole.chars().collect::<Vec<_>>().chunks(3) {
+            let name = if field == "input" { "partial_json" } else { field };
+            deltas.push(json!({"type": kind, name: piece.iter().collect::<String>()}));
+        }
+        if kind == "thinking_delta" {
+            deltas.push(json!({"type": "signature_delta", "signature": block["signature"]}));
+        }
+        events.extend(
+            deltas.into_iter().map(|delta| json!({"type": "content_block_delta", "index": index, "delta": delta})),
+        );
+        events.push(json!({"type": "content_block_stop", "index": index}));
+    }
+    let stop = json!({"stop_reason": message["stop_reason"], "stop_sequence": null});
+    events.push(json!({"type": "message_delta", "delta": stop, "usage": {"output_tokens": usage["output_tokens"]}}));
+    events.push(json!({"type": "message_stop"}));
+    events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap())).collect()
+}
+
+/// The stream of chat completions for the same message.
+pub(crate) fn chat_stream(message: &Value) -> String {
+    let mut chunks = Vec::new();
+    let chunk = |delta: Value, reason: Value| json!({"object": "chat.completion.chunk", "model": message["model"], "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
+    let mut calls = 0;
+    for block in message["content"].as_array().unwrap() {
+        match block["type"].as_str().unwrap() {
+            "text" => {
+                for piece in block["text"].as_str().unwrap().chars().collect::<Vec<_>>().chunks(3) {
+                    chunks.push(chunk(json!({"content": piece.iter().collect::<String>()}), Value::Null));
+                }
+            }
+            "tool_use" => {
+                let head = json!({"name": block["name"], "arguments": ""});
+                let call = json!({"index": calls, "id": block["id"], "type": "function", "function": head});
+                chunks.push(chunk(json!({"content": null, "tool_calls": [call]}), Value::Null));
+                for piece in block["input"].to_string().chars().collect::<Vec<_>>().chunks(5) {
+                    let more = json!({"index": calls, "function": {"arguments": piece.iter().collect::<String>()}});
+                    chunks.push(chunk(json!({"tool_calls": [more]}), Value::Null));
+                }
+                calls += 1;
+            }
+            _ => {}
+        }
+    }
+    let reason = if calls > 0 { "tool_calls" } else { "stop" };
+    chunks.push(chunk(json!({}), json!(reason)));
+    let usage = json!({"prompt_tokens": message["usage"]["input_tokens"], "completion_tokens": 0});
+    chunks.push(json!({"model": message["model"], "choices": [], "usage": usage}));
+    let lines: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+    format!("{lines}data: [DONE]\n\n")
+}
+
 /// One request as it arrived.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrived {
@@ -78,12 +157,20 @@ impl Arrived {
 
     pub(crate) fn tools(&self) -> Vec<String> {
         let tools = self.json()["tools"].as_array().unwrap().clone();
-        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+        let name =
+            |tool: &Value| tool["name"].as_str().or_else(|| tool["function"]["name"].as_str()).unwrap().to_owned();
+        tools.iter().map(name).collect()
     }
 
     /// The texts of the last message's tool results.
     pub(crate) fn results(&self) -> Vec<String> {
         let messages = self.json()["messages"].as_array().unwrap().clone();
+        if messages.last().unwrap()["role"] == "tool" {
+            let tail = messages.iter().rev().take_while(|message| message["role"] == "tool");
+            let mut texts: Vec<_> = tail.map(|message| message["content"].as_str().unwrap().to_owned()).collect();
+            texts.reverse();
+            return texts;
+        }
         let blocks = messages.last().unwrap()["content"].as_array().unwrap().clone();
         blocks.iter().filter_map(|block| block["content"][0]["text"].as_str().map(str::to_owned)).collect()
     }
@@ -116,10 +203,10 @@ impl ModelDouble {
         self.arrived.lock().unwrap().clone()
     }
 
-    fn model(&self) -> Model {
+    pub(crate) fn model(&self, kind: ModelKind) -> Model {
         let url = reqwest::Url::parse(&self.url).unwrap();
-        Model::new(ModelSettings { url, name: "asked-model".to_owned(), key: SecretText::from(KEY.to_owned()) })
-            .unwrap()
+        let key = Some(SecretText::from(KEY.to_owned()));
+        Model::new(ModelSettings { kind, url, name: "asked-model".to_owned(), key }).unwrap()
     }
 }
 
@@ -137,19 +224,23 @@ async fn play(mut stream: TcpStream, next: Scripted, kept: Arc<Mutex<Vec<Arrived
             break Arrived { head: head.to_lowercase(), body: body.to_owned() };
         }
     };
+    let chat = arrived.head.starts_with("post /v1/chat/completions ");
     kept.lock().unwrap().push(arrived);
     let (status, extra, body) = match next {
         Scripted::Cut => {
-            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{").await.unwrap();
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 99\r\n\r\nevent";
+            stream.write_all(head.as_bytes()).await.unwrap();
             return;
         }
         Scripted::Hang => return std::future::pending().await,
-        Scripted::Ok(value) => (200, "", value.to_string()),
+        Scripted::Ok(value) if chat => (200, "", chat_stream(&value)),
+        Scripted::Ok(value) => (200, "", self::stream(&value)),
         Scripted::Status(status, extra) => (status, extra, "{}".to_owned()),
+        Scripted::Stream(body) => (200, "", body),
     };
     let length = body.len();
     let answer = format!(
-        "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\n{extra}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+        "HTTP/1.1 {status} X\r\ncontent-type: text/event-stream\r\n{extra}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
     );
     stream.write_all(answer.as_bytes()).await.unwrap();
 }
@@ -276,8 +367,15 @@ impl World {
         let path = folder.path().join("propose.sock");
         executor.listen(&path);
         let model = if script.is_empty() { None } else { Some(ModelDouble::start(script).await) };
-        let desk = desk(folder.path(), model.as_ref().map(ModelDouble::model));
+        let desk = desk(folder.path(), model.as_ref().map(|model| model.model(ModelKind::Anthropic)));
         Self { folder, executor, model, desk }
+    }
+
+    /// The same with a model of the other kind.
+    pub(crate) async fn chat(script: Vec<Scripted>) -> Self {
+        let mut world = Self::new(script).await;
+        world.desk.model = world.model.as_ref().map(|model| model.model(ModelKind::OpenAi));
+        world
     }
 
     pub(crate) fn requests(&self) -> Vec<Arrived> {
@@ -321,6 +419,7 @@ fn desk(folder: &Path, model: Option<Model>) -> Desk {
         policy,
         clock,
         wall: LATE,
+        callback_port: 0,
     }
 }
 

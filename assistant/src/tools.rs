@@ -1,7 +1,7 @@
 //! The tools that the model is offered: the reads without pictures, and `propose_change` when somebody asked for a change.
 //! Never a write tool.
 
-use crate::model::request;
+use crate::model::talk::Offer;
 use policy::tool_policy::{self, ToolPolicy};
 use protocol::propose::MAX_REASON;
 use serde_json::{Value, json};
@@ -17,8 +17,8 @@ pub(crate) const DEVICES: &str = "get_devices_in_my_team";
 #[derive(Debug)]
 pub(crate) struct Tools {
     readable: Vec<String>,
-    reading: Vec<Value>,
-    proposing: Vec<Value>,
+    reading: Vec<Offer>,
+    proposing: Vec<Offer>,
 }
 
 impl Tools {
@@ -27,9 +27,9 @@ impl Tools {
         let mut readable: Vec<_> = policy.read_tools().filter(|name| *name != PICTURES).map(str::to_owned).collect();
         readable.sort_unstable();
         let mut reading: Vec<_> = readable.iter().map(|name| read_tool(name)).collect();
-        // One mark behind the reads: the list with propose_change shares everything up to here.
+        // The list with propose_change shares everything up to here.
         if let Some(last) = reading.last_mut() {
-            last["cache_control"] = request::mark();
+            last.ends_prefix = true;
         }
         let mut proposing = reading.clone();
         proposing.push(propose_tool(policy));
@@ -37,7 +37,7 @@ impl Tools {
     }
 
     /// What is offered; `propose_change` only when `may_propose`.
-    pub(crate) fn offered(&self, may_propose: bool) -> &[Value] {
+    pub(crate) fn offered(&self, may_propose: bool) -> &[Offer] {
         if may_propose { &self.proposing } else { &self.reading }
     }
 
@@ -47,11 +47,16 @@ impl Tools {
     }
 }
 
-fn read_tool(name: &str) -> Value {
-    json!({"name": name, "description": description(name), "input_schema": tool_policy::read_schema(name)})
+fn read_tool(name: &str) -> Offer {
+    Offer {
+        name: name.to_owned(),
+        description: description(name).to_owned(),
+        schema: tool_policy::read_schema(name),
+        ends_prefix: false,
+    }
 }
 
-fn propose_tool(policy: &ToolPolicy) -> Value {
+fn propose_tool(policy: &ToolPolicy) -> Offer {
     let mut entries: Vec<_> =
         policy.proposable().map(|entry| (entry.tool().as_str(), tool_policy::describe_fields(entry))).collect();
     entries.sort_unstable();
@@ -63,7 +68,7 @@ fn propose_tool(policy: &ToolPolicy) -> Value {
          The changes and their arguments:\n{}",
         lines.join("\n")
     );
-    json!({"name": PROPOSE, "description": description, "input_schema": {
+    let schema = json!({
         "type": "object",
         "properties": {
             "tool": {"type": "string", "enum": names, "description": "Which change."},
@@ -72,7 +77,8 @@ fn propose_tool(policy: &ToolPolicy) -> Value {
         },
         "required": ["tool", "arguments", "reason"],
         "additionalProperties": false
-    }})
+    });
+    Offer { name: PROPOSE.to_owned(), description, schema, ends_prefix: false }
 }
 
 fn description(name: &str) -> &'static str {
@@ -139,8 +145,8 @@ pub(crate) fn asked(input: &Value) -> Result<Asked<'_>, &'static str> {
 mod tests {
     use super::*;
 
-    fn names(list: &[Value]) -> Vec<&str> {
-        list.iter().map(|tool| tool["name"].as_str().unwrap()).collect()
+    fn names(list: &[Offer]) -> Vec<&str> {
+        list.iter().map(|tool| tool.name.as_str()).collect()
     }
 
     #[test]
@@ -154,15 +160,17 @@ mod tests {
         let all = names(tools.offered(true));
         assert_eq!((&all[..19], all[19]), (reads.as_slice(), PROPOSE));
         assert!(reads.iter().all(|name| description(name) != description("")), "every read has its own words");
-        assert!(tools.offered(true).iter().all(|tool| tool["input_schema"]["type"] == "object"));
+        assert!(tools.offered(true).iter().all(|tool| tool.schema["type"] == "object"));
+        let ends = |list: &[Offer]| list.iter().position(|tool| tool.ends_prefix);
+        assert_eq!((ends(tools.offered(false)), ends(tools.offered(true))), (Some(18), Some(18)));
     }
 
     #[test]
     fn propose_change_names_the_six_changes_with_their_fields() {
         let tools = Tools::new(&ToolPolicy::shipped().unwrap());
         let propose = &tools.offered(true)[19];
-        assert_eq!(propose["input_schema"]["properties"]["tool"]["enum"].as_array().unwrap().len(), 6);
-        let text = propose["description"].as_str().unwrap();
+        assert_eq!(propose.schema["properties"]["tool"]["enum"].as_array().unwrap().len(), 6);
+        let text = propose.description.as_str();
         assert!(text.contains("batch_recording") && text.contains("device_ids") && text.contains("event_id"), "{text}");
     }
 

@@ -7,9 +7,12 @@ use crate::desk::Desk;
 use crate::ids_seen::IdsSeen;
 use crate::keyword;
 use crate::language;
-use crate::model::answer::{Stop, ToolUse, Usage};
-use crate::model::{Model, ModelError, request};
+use crate::later;
+use crate::model::reply::Reply;
+use crate::model::talk::{Answer, Request, Step, Stop, ToolResult, ToolUse, Usage};
+use crate::model::{Model, ModelError};
 use crate::named::Rooms;
+use crate::pieces::{Pieces, safe};
 use crate::poll::Drafted;
 use crate::prompt::{self, Notes};
 use crate::propose::{Draft, Drafts, Ending};
@@ -23,7 +26,7 @@ use protocol::ask::{AnsweredBy, AssistantSays};
 use protocol::canonical::Canonical;
 use protocol::propose::{MAX_REASON, Origin, Proposing};
 use protocol::refusal::{Refusal, RefusalCode};
-use protocol::shown::{Language, Shown};
+use protocol::shown::Language;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -35,8 +38,8 @@ const MAX_TOKENS: u64 = 120_000;
 const BYTES_PER_TOKEN: u64 = 4;
 /// Most tools that one answer may ask for.
 const MAX_USES: usize = 16;
-/// Longest answer, in characters.
-const MAX_ANSWER: usize = 12_000;
+/// Wait before a call that broke off without a word is made anew.
+const BREATH: Duration = Duration::from_secs(1);
 /// Longest wait for the one read of a keyword answer.
 const KEYWORD_READ: Duration = Duration::from_secs(20);
 
@@ -108,6 +111,7 @@ struct Failed {
 }
 
 async fn by_keywords(desk: &Desk, question: &str, failed: Failed, teller: &mut Teller<'_>) -> Result<(), LinkError> {
+    teller.void().await?;
     teller.tell(AssistantSays::Reading { tool: tools::DEVICES.to_owned() }).await?;
     let team = tokio::time::timeout(KEYWORD_READ, desk.fleet.team(&desk.policy)).await.ok().and_then(Result::ok);
     let read_at = desk.now_words();
@@ -157,11 +161,15 @@ struct Turn<'a, 'b> {
     language: Language,
     // What the operator's own words ask for; empty for a mere question.
     asked: Vec<Tool>,
+    // Their words name a later time: nothing is proposed then.
+    later: bool,
     // By the executor's hello, when somebody asked for a change.
     proposing: Option<Option<Proposing>>,
     seen: IdsSeen,
     rooms: Rooms,
     drafts: Drafts,
+    // The one change of this turn.
+    proposed: Option<(Tool, Value)>,
     used: Vec<String>,
     calls: usize,
     usage: Usage,
@@ -181,16 +189,20 @@ impl<'a, 'b> Turn<'a, 'b> {
             Some(desk.poll.proposing())
         };
         let drafts = Drafts::new(desk.executor.clone(), desk.poll.head());
+        // "Confirm the event at ten" names an event.
+        let later = !asked.contains(&Tool::ConfirmEvent) && later::names_a_later_time(question);
         Self {
             desk,
             question,
             teller,
             language,
             asked,
+            later,
             proposing,
             seen: IdsSeen::default(),
             rooms: Rooms::default(),
             drafts,
+            proposed: None,
             used: Vec::new(),
             calls: 0,
             usage: Usage::default(),
@@ -199,6 +211,10 @@ impl<'a, 'b> Turn<'a, 'b> {
 
     // The one rule for offering propose_change: the operator asked, and the executor can admit something now.
     fn may_propose(&self) -> bool {
+        !self.later && self.could_propose()
+    }
+
+    fn could_propose(&self) -> bool {
         !self.asked.is_empty() && self.proposing == Some(Some(Proposing::On))
     }
 
@@ -206,16 +222,21 @@ impl<'a, 'b> Turn<'a, 'b> {
         let desk = self.desk;
         let offered = desk.tools.offered(self.may_propose());
         let news = desk.poll.news();
-        let notes = Notes { now: desk.now_words(), proposing: self.proposing, news: &news };
-        let mut messages = vec![prompt::first_message(self.question, &notes)];
+        let notes = Notes {
+            now: desk.now_words(),
+            proposing: self.proposing,
+            later: self.later && self.could_propose(),
+            news: &news,
+        };
+        let mut steps = vec![prompt::first_step(self.question, &notes)];
         let mut said = Said { text: String::new(), model: model.name().to_owned(), early: true };
         while self.calls < MAX_CALLS {
-            let body =
-                request::body(model.name(), &desk.system, offered, &messages).map_err(|_| ModelError::NotUnderstood)?;
-            if self.calls > 0 && self.usage.total().saturating_add(body.len() as u64 / BYTES_PER_TOKEN) > MAX_TOKENS {
+            let request = Request { system: &desk.system, offers: offered, steps: &steps };
+            let size = model.size(request)? as u64;
+            if self.calls > 0 && self.usage.total().saturating_add(size / BYTES_PER_TOKEN) > MAX_TOKENS {
                 break;
             }
-            let answer = model.send(body).await?;
+            let answer = self.hear(model, request).await?;
             self.calls += 1;
             self.usage.add(answer.usage);
             said.model.clone_from(&answer.model);
@@ -235,8 +256,8 @@ impl<'a, 'b> Turn<'a, 'b> {
                 break;
             }
             let results = self.use_tools(&uses).await?;
-            messages.push(request::assistant(answer.content));
-            messages.push(request::user(results));
+            steps.push(Step::Answered(answer.parts));
+            steps.push(Step::Results(results));
             if self.usage.total() >= MAX_TOKENS {
                 break;
             }
@@ -244,7 +265,34 @@ impl<'a, 'b> Turn<'a, 'b> {
         Ok(said)
     }
 
-    async fn use_tools(&mut self, uses: &[ToolUse]) -> Result<Vec<Value>, LinkError> {
+    // One answer. An API that breaks off before a word of it was told is asked once more.
+    async fn hear(&mut self, model: &Model, request: Request<'_>) -> Result<Answer, TurnError> {
+        self.teller.part().await?;
+        let mut breath = Some(BREATH);
+        loop {
+            let mut reply = model.ask(request).await?;
+            match (self.tell_pieces(&mut reply).await, breath.take()) {
+                (Ok(()), _) => return Ok(reply.finish()?),
+                (Err(TurnError::Model(error)), Some(breath)) if error.is_passing() && !self.teller.is_open() => {
+                    tracing::info!(error = error.class(), "the model's API broke off an answer");
+                    tokio::time::sleep(breath).await;
+                }
+                (Err(error), _) => return Err(error),
+            }
+        }
+    }
+
+    async fn tell_pieces(&mut self, reply: &mut Reply) -> Result<(), TurnError> {
+        let mut pieces = Pieces::default();
+        while let Some(words) = reply.text().await? {
+            if let Some(text) = pieces.push(&words) {
+                self.teller.tell(AssistantSays::Piece { text }).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn use_tools(&mut self, uses: &[ToolUse]) -> Result<Vec<ToolResult>, LinkError> {
         let mut results = Vec::with_capacity(uses.len());
         for (place, one) in uses.iter().enumerate() {
             let (text, failed) = if place < MAX_USES {
@@ -252,7 +300,7 @@ impl<'a, 'b> Turn<'a, 'b> {
             } else {
                 ("Not done: too many tools at once. Ask for fewer.".to_owned(), true)
             };
-            results.push(request::tool_result(&one.id, &text, failed));
+            results.push(ToolResult { id: one.id.clone(), text, failed });
         }
         Ok(results)
     }
@@ -291,6 +339,8 @@ impl<'a, 'b> Turn<'a, 'b> {
         let (tool, arguments) = (draft.tool.clone(), String::from_utf8_lossy(&draft.arguments).into_owned());
         match self.drafts.propose(draft).await {
             Ok(number) => {
+                let arguments_read = serde_json::from_str(&arguments).unwrap_or_default();
+                self.proposed = Tool::from_name(&tool).map(|tool| (tool, arguments_read));
                 self.desk.poll.remember_draft(Drafted { number, tool, arguments });
                 self.teller.tell(AssistantSays::Proposed { number }).await?;
                 let text = format!(
@@ -323,6 +373,10 @@ impl<'a, 'b> Turn<'a, 'b> {
         if !self.rooms.named(self.question, arguments.value(), &self.desk.rooms) {
             return Err(Refusal::new(RefusalCode::NotPermitted, "the operator's own words do not name this room"));
         }
+        if !self.drafts.admitted().is_empty() {
+            let what = "one change is proposed at a time; the operator can ask for the next one";
+            return Err(Refusal::new(RefusalCode::NotPermitted, what));
+        }
         Ok(Draft {
             origin: Origin::Model,
             tool: tool.as_str().to_owned(),
@@ -351,8 +405,14 @@ impl<'a, 'b> Turn<'a, 'b> {
                 "\n\n(Se detuvo antes de terminar: esta pregunta llegó a su límite.)",
             ));
         }
+        let next = self.one_at_a_time();
         match self.drafts.finish().await {
-            Ending::Nothing | Ending::Waiting => {}
+            Ending::Nothing | Ending::Waiting => {
+                if let Some(next) = next {
+                    text.push_str("\n\n");
+                    text.push_str(&next);
+                }
+            }
             Ending::Withdrawn => text.push_str(pick(
                 self.language,
                 "\n\n(The executor went away: what was proposed for this question has been withdrawn.)",
@@ -362,6 +422,36 @@ impl<'a, 'b> Turn<'a, 'b> {
         self.teller
             .tell(AssistantSays::Answer { text: safe(text.trim()), by: AnsweredBy::Model { name: said.model } })
             .await
+    }
+
+    // What code says to somebody who asked for several changes or for a later one.
+    fn one_at_a_time(&self) -> Option<String> {
+        if !self.could_propose() {
+            return None;
+        }
+        if self.later {
+            return Some(later::nothing_is_scheduled(self.language).to_owned());
+        }
+        let named = self.rooms.all_named(self.question, &self.desk.rooms);
+        let Some((tool, arguments)) = &self.proposed else {
+            let none = named.len() != 1 && later::asks_for_all(self.question);
+            return none.then(|| later::one_room_at_a_time(self.language).to_owned());
+        };
+        let done = arguments.to_string();
+        let others: Vec<_> = named.into_iter().filter(|other| !done.contains(other.id)).collect();
+        let first = others.first()?;
+        let order = |room: &str| later::order(self.language, *tool, arguments, room);
+        // A name may stand in words to be typed only when they then name that room, ask for that change, and no more.
+        let fits = |words: &String| {
+            let rooms = self.rooms.all_named(words, &self.desk.rooms);
+            rooms.len() == 1
+                && rooms.first() == Some(first)
+                && asks_for_change(&self.desk.policy, words) == [*tool]
+                && !later::names_a_later_time(words)
+                && safe(words) == *words
+        };
+        let next = order(first.name).filter(fits).or_else(|| order(first.id))?;
+        Some(later::the_next_one(self.language, &others, &next))
     }
 
     // Counts and classes only: no word of question, answer or fleet.
@@ -391,17 +481,6 @@ fn pick<'a>(language: Language, en: &'a str, es: &'a str) -> &'a str {
     match language {
         Language::English => en,
         Language::Spanish => es,
-    }
-}
-
-/// Secrets masked, hidden characters visible, line breaks kept, length capped.
-fn safe(text: &str) -> String {
-    let masked = redact_text(text);
-    let lines: Vec<_> = masked.lines().map(|line| Shown::whole(line).into_string()).collect();
-    let shown = lines.join("\n");
-    match shown.char_indices().nth(MAX_ANSWER) {
-        None => shown,
-        Some((end, _)) => format!("{}…", shown.get(..end).unwrap_or_default()),
     }
 }
 

@@ -190,7 +190,7 @@ async fn made_up_tools_write_tools_and_pictures_are_never_called() {
 
 #[tokio::test]
 async fn a_model_that_fails_after_proposing_closes_the_link_without_ending_the_turn() {
-    let script = vec![reading(), proposing(record("19012341234-1")), Scripted::Status(500, "")];
+    let script = vec![reading(), proposing(record("19012341234-1")), Scripted::Status(500, "retry-after: 0\r\n")];
     let world = World::new(script).await;
     let heard = world.ask("Start recording in Hall A").await;
     let turn = world.executor.turn().await;
@@ -244,16 +244,24 @@ async fn a_model_that_hangs_is_given_up_at_the_wall() {
 }
 
 #[tokio::test]
-async fn a_busy_model_is_waited_for_once_and_not_for_long() {
+async fn a_busy_or_failing_model_is_waited_for_a_few_times_and_not_for_long() {
     let busy = Scripted::Status(429, "retry-after: 0\r\n");
-    let world = World::new(vec![busy.clone(), says("ok")]).await;
-    assert_eq!(answer(&world.ask("hello").await).0, "ok");
-    let world = World::new(vec![busy.clone(), busy]).await;
+    for first in
+        [busy.clone(), Scripted::Status(529, "retry-after: 0\r\n"), Scripted::Status(503, "retry-after: 0\r\n")]
+    {
+        let world = World::new(vec![first.clone(), first, says("ok")]).await;
+        assert_eq!(answer(&world.ask("hello").await).0, "ok");
+        assert_eq!(world.requests().len(), 3);
+    }
+    let world = World::new(vec![busy]).await;
     assert_eq!(answer(&world.ask("hello").await).1, AnsweredBy::Keywords { why: "the model is busy".to_owned() });
-    assert_eq!(world.requests().len(), 2);
+    assert_eq!(world.requests().len(), 4);
     let world = World::new(vec![Scripted::Status(529, "retry-after: 60\r\n"), says("ok")]).await;
     assert!(matches!(answer(&world.ask("hello").await).1, AnsweredBy::Keywords { .. }));
     assert_eq!(world.requests().len(), 1);
+    let world = World::new(vec![Scripted::Status(400, ""), says("ok")]).await;
+    assert!(matches!(answer(&world.ask("hello").await).1, AnsweredBy::Keywords { .. }));
+    assert_eq!(world.requests().len(), 1, "a request that is wrong is not sent again");
 }
 
 #[tokio::test]
@@ -264,9 +272,10 @@ async fn half_an_answer_and_no_answer_are_told_apart() {
     let mut world = World::new(vec![says("unused")]).await;
     // Port 1 on this machine: nobody listens there.
     let settings = crate::config::ModelSettings {
+        kind: crate::config::ModelKind::Anthropic,
         url: reqwest::Url::parse("http://127.0.0.1:1").unwrap(),
         name: "m".to_owned(),
-        key: host::secret::SecretText::from(KEY.to_owned()),
+        key: None,
     };
     world.desk.model = Some(Model::new(settings).unwrap());
     let (_, by) = answer(&world.ask("hello").await);
@@ -376,8 +385,201 @@ async fn a_typed_change_goes_as_its_own_turn_without_the_model() {
     assert!(world.requests().is_empty());
 }
 
-#[test]
-fn answers_are_made_safe_line_by_line_and_capped() {
-    assert_eq!(safe("a\tb\nc\u{1b}[2J"), "a\\u{9}b\nc\\u{1b}[2J");
-    assert_eq!(safe(&"é".repeat(MAX_ANSWER + 5)).chars().count(), MAX_ANSWER + 1);
+// The words that were told piece by piece, and whether they were made void.
+fn pieces(heard: &[AssistantSays]) -> (String, usize) {
+    let text = |say: &AssistantSays| if let AssistantSays::Piece { text } = say { Some(text.clone()) } else { None };
+    let voids = heard.iter().filter(|say| **say == AssistantSays::PiecesVoid).count();
+    (heard.iter().filter_map(text).collect(), voids)
+}
+
+#[tokio::test]
+async fn the_answer_is_told_while_it_is_written_and_comes_whole_at_the_end() {
+    let text = "Hall A is fine. The key is sk-ant-api03-abcdefgh12345678. Hall B has no signal.\nThat is all";
+    for world in [World::new(vec![reading(), says(text)]).await, World::chat(vec![reading(), says(text)]).await] {
+        let heard = world.ask("Which rooms are offline?").await;
+        let ((told, voids), (whole, _)) = (pieces(&heard), answer(&heard));
+        assert_eq!(told, "Hall A is fine. The key is [hidden] Hall B has no signal.");
+        assert!(whole.starts_with(&told) && whole.ends_with("\nThat is all"), "{whole}");
+        assert_eq!(voids, 0);
+        assert!(heard.iter().filter(|say| matches!(say, AssistantSays::Piece { .. })).count() > 1, "{heard:?}");
+    }
+}
+
+#[tokio::test]
+async fn pieces_of_an_answer_that_breaks_off_are_made_void_before_keywords_answer() {
+    let Scripted::Ok(message) = says("Hall A is recording. Hall B is\nnot ready.\nSo it is.") else { panic!() };
+    let whole = crate::testing::stream(&message);
+    let cut = whole.split("event: message_delta").next().unwrap().to_owned();
+    let error =
+        format!("{cut}event: error\ndata: {{\"type\":\"error\",\"error\":{{\"type\":\"overloaded_error\"}}}}\n\n");
+    for (stream, why) in [(cut, "the model's API hung up"), (error, "the model is busy")] {
+        let world = World::new(vec![Scripted::Stream(stream)]).await;
+        let heard = world.ask("Which rooms are offline?").await;
+        let void = heard.iter().position(|say| *say == AssistantSays::PiecesVoid).unwrap();
+        let last = heard.iter().rposition(|say| matches!(say, AssistantSays::Piece { .. })).unwrap();
+        assert!(last < void && void + 1 < heard.len(), "{heard:?}");
+        let (text, by) = answer(&heard);
+        assert_eq!(by, AnsweredBy::Keywords { why: why.to_owned() });
+        assert!(!text.contains("recording. Hall B"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn an_api_that_breaks_off_without_a_word_is_asked_once_more() {
+    let Scripted::Ok(message) = says("unused") else { panic!() };
+    let start = crate::testing::stream(&message).split("event: content_block_start").next().unwrap().to_owned();
+    let broken = |kind: &str| {
+        let error = json!({"type": "error", "error": {"type": kind, "message": "x"}});
+        Scripted::Stream(format!("{start}event: error\ndata: {error}\n\n"))
+    };
+    let overloaded = broken("overloaded_error");
+    let world = World::new(vec![overloaded.clone(), says("ok")]).await;
+    assert_eq!(answer(&world.ask("hello").await).0, "ok");
+    let world = World::new(vec![overloaded]).await;
+    assert_eq!(answer(&world.ask("hello").await).1, AnsweredBy::Keywords { why: "the model is busy".to_owned() });
+    assert_eq!(world.requests().len(), 2);
+    let world = World::new(vec![broken("invalid_request_error"), says("ok")]).await;
+    assert!(matches!(answer(&world.ask("hello").await).1, AnsweredBy::Keywords { .. }));
+    assert_eq!(world.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn words_before_a_tool_are_no_part_of_the_answer() {
+    let Scripted::Ok(mut message) = uses(&[("get_secrets", json!({}))]) else { panic!() };
+    message["content"].as_array_mut().unwrap().insert(1, json!({"type": "text", "text": "Let me look. Wait "}));
+    let world = World::new(vec![Scripted::Ok(message.clone()), says("It is off. So ")]).await;
+    let heard = world.ask("Which rooms are offline?").await;
+    let want = [
+        AssistantSays::Piece { text: "Let me look.".to_owned() },
+        AssistantSays::PiecesVoid,
+        AssistantSays::Piece { text: "It is off.".to_owned() },
+    ];
+    assert_eq!(heard[..3], want);
+    assert_eq!(answer(&heard).0, "It is off. So");
+    assert_eq!(world.requests()[1].json()["messages"][1]["content"], message["content"], "it goes back unchanged");
+}
+
+#[tokio::test]
+async fn a_model_in_the_building_reads_proposes_and_answers_alike() {
+    let world = World::chat(vec![reading(), proposing(record("19012341234-1")), says("It waits.")]).await;
+    let heard = world.ask("Start recording in Hall A").await;
+    assert!(heard.contains(&AssistantSays::Proposed { number: ProposalNumber::new(1).unwrap() }), "{heard:?}");
+    assert_eq!(answer(&heard), ("It waits.".to_owned(), AnsweredBy::Model { name: "test-model".to_owned() }));
+    let turn = world.executor.turn().await;
+    assert!(matches!(turn.as_slice(), [Word::Propose(_), Word::TurnEnd]), "{turn:?}");
+    let requests = world.requests();
+    let request = requests.last().unwrap();
+    assert!(request.head.starts_with("post /v1/chat/completions ") && !request.head.contains("anthropic"));
+    assert!(request.head.contains(&format!("authorization: bearer {KEY}")), "{}", request.head);
+    assert!(!request.body.contains(KEY) && !request.body.contains("abcdefghijklmnop"));
+    assert!(request.results()[0].starts_with("Proposal 1 waits for a person"));
+    let messages = request.json()["messages"].as_array().unwrap().clone();
+    let roles: Vec<_> = messages.iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "tool", "assistant", "tool"]);
+    assert_eq!(messages[2]["tool_calls"][0]["id"], messages[3]["tool_call_id"]);
+    let prefix = |place: usize| requests[place].body.split("\"messages\":").next().unwrap().to_owned();
+    assert_eq!(prefix(0), prefix(2));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_stream_of_events_is_not_understood() {
+    for world in [
+        World::new(vec![Scripted::Stream("{}".to_owned())]).await,
+        World::chat(vec![Scripted::Stream("data: {}\n\n".to_owned())]).await,
+    ] {
+        assert!(matches!(answer(&world.ask("hello").await).1, AnsweredBy::Keywords { .. }));
+    }
+}
+
+fn building(names: &[&str]) -> crate::fleet::Fleet {
+    let device = |(place, name): (usize, &&str)| json!({"Id": format!("1901234000{place}"), "Name": name, "Model": "Pearl-2", "Status": "online", "Channels": []});
+    let devices: Vec<_> = names.iter().enumerate().map(device).collect();
+    let readings = std::collections::BTreeMap::from([(DEVICES, json!({"devices": devices}))]);
+    let clock = host::clock::Clock::system().unwrap();
+    crate::fleet::Fleet::new(crate::fleet::Source::Canned(readings), clock)
+}
+
+fn reboot(device: &str) -> Value {
+    json!({"tool": "batch_reboot", "arguments": {"device_ids": [device]}, "reason": "asked for"})
+}
+
+#[tokio::test]
+async fn of_several_rooms_the_first_gets_its_card_and_the_next_is_one_step_away() {
+    for (question, sentence) in [
+        (
+            "Restart all rooms in Building B",
+            "(One change is proposed at a time. Not proposed yet: \u{201c}Building B 102\u{201d}, \u{201c}Building B 103\u{201d}. For the next one, ask: Restart Building B 102)",
+        ),
+        (
+            "Reinicia todas las salas en Building B",
+            "(Se propone un cambio a la vez. Aún sin proponer: \u{201c}Building B 102\u{201d}, \u{201c}Building B 103\u{201d}. Para la siguiente, pide: Reinicia Building B 102)",
+        ),
+    ] {
+        let both = [(PROPOSE, reboot("19012340000")), (PROPOSE, reboot("19012340001"))];
+        let mut world = World::new(vec![reading(), uses_for(&both, 11), says("It waits.")]).await;
+        world.desk.fleet = building(&["Building B 101", "Building B 102", "Building B 103", "Chapel"]);
+        let heard = world.ask(question).await;
+        assert_eq!(refusals(&heard), [RefusalCode::NotPermitted], "{question}");
+        let (text, _) = answer(&heard);
+        assert_eq!(text, format!("It waits.\n\n{sentence}"), "{question}");
+        let told = &world.requests()[2].results()[1];
+        assert!(
+            told.starts_with("Not proposed: not_permitted: ") && told.contains("one change is proposed at a time"),
+            "{told}"
+        );
+        let turn = world.executor.turn().await;
+        assert!(matches!(turn.as_slice(), [Word::Propose(_), Word::TurnEnd]), "{turn:?}");
+    }
+    // The words that were given lead to the next card.
+    let script = vec![reading(), proposing(reboot("19012340001")), says("It waits.")];
+    let mut world = World::new(script).await;
+    world.desk.fleet = building(&["Building B 101", "Building B 102", "Building B 103", "Chapel"]);
+    let heard = world.ask("Restart Building B 102").await;
+    assert_eq!((refusals(&heard), answer(&heard).0), (vec![], "It waits.".to_owned()));
+}
+
+#[tokio::test]
+async fn a_name_that_would_be_an_order_in_the_next_words_is_given_by_its_id() {
+    let script = vec![reading(), proposing(reboot("19012340000")), says("It waits.")];
+    let mut world = World::new(script).await;
+    world.desk.fleet = building(&["Hall A", "Hall A and Chapel", "Chapel"]);
+    let (text, _) = answer(&world.ask("Restart Hall A and Chapel").await);
+    assert!(text.contains("For the next one, ask: Restart 19012340001)") && text.starts_with("It waits."), "{text}");
+}
+
+#[tokio::test]
+async fn for_a_later_time_nothing_is_proposed_and_code_says_so() {
+    for (question, sentence) in [
+        (
+            "Start recording in Hall A at ten o'clock",
+            "(Nothing was proposed: a change is proposed for now and never for later.",
+        ),
+        ("Graba en Hall A a las diez", "(No se propuso nada: un cambio se propone para ahora"),
+    ] {
+        let world = World::new(vec![reading(), proposing(record("19012341234-1")), says("I will do it at ten!")]).await;
+        let heard = world.ask(question).await;
+        let (text, _) = answer(&heard);
+        assert!(text.starts_with("I will do it at ten!\n\n") && text.contains(sentence), "{text}");
+        assert!(world.executor.heard(LinkKind::Turn).is_empty());
+        let requests = world.requests();
+        assert!(requests.iter().all(|request| !request.tools().contains(&PROPOSE.to_owned())));
+        assert!(requests[0].body.contains("The operator names a later time"), "{question}");
+        assert!(requests[2].results()[0].starts_with("There is no tool of that name"));
+    }
+    let world = World::new(vec![reading(), proposing(record("19012341234-1")), says("It waits.")]).await;
+    assert_eq!(answer(&world.ask("Start recording in Hall A now, the lecture is at ten").await).0, "It waits.");
+}
+
+#[tokio::test]
+async fn all_rooms_without_a_name_are_still_refused_with_a_clear_sentence() {
+    let script = vec![reading(), proposing(reboot("19012340000")), says("Which one?")];
+    let mut world = World::new(script).await;
+    world.desk.fleet = building(&["Building B 101", "Chapel"]);
+    let heard = world.ask("Restart every offline room").await;
+    assert_eq!(refusals(&heard), [RefusalCode::NotPermitted]);
+    assert!(answer(&heard).0.contains("(One change is proposed at a time, for a room that your message names."));
+    assert!(world.executor.heard(LinkKind::Turn).is_empty());
+    // To a mere question nothing is added.
+    let world = World::new(vec![reading(), says("Hall A.")]).await;
+    assert_eq!(answer(&world.ask("Are all rooms ready at ten?").await).0, "Hall A.");
 }

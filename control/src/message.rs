@@ -8,6 +8,7 @@ use protocol::hello::Hello;
 use protocol::ids::{Label, ProposalNumber};
 use protocol::propose::News;
 use protocol::refusal::Refusal;
+use protocol::signin::{LoginLink, Pasted, SignedIn};
 use serde::{Deserialize, Serialize};
 
 /// A person's yes to one card that they saw.
@@ -70,6 +71,25 @@ pub enum OperatorSays {
     },
     /// What waits.
     List,
+    /// Begin the sign-in that writes. It ends with the connection.
+    Login {
+        /// The ids that the normal sign-in reaches, as far as the asker could learn them.
+        known: Option<Vec<String>>,
+        /// The operator's PIN.
+        pin: PinEntry,
+    },
+    /// What the browser was sent to, pasted.
+    LoginCallback {
+        /// The whole address.
+        address: Pasted,
+    },
+    /// How far is the sign-in? Answered within a second or two, when it ends after the unit list was read.
+    LoginWait,
+    /// Forget the sign-in that writes, here and at the server.
+    Logout {
+        /// The operator's PIN.
+        pin: PinEntry,
+    },
     /// A code that opens one page session for the caller, once, within two minutes.
     PageCode {
         /// The operator's PIN.
@@ -188,6 +208,10 @@ pub enum ExecutorSays {
     Hello(Hello),
     /// The history.
     History(Vec<HistoryRow>),
+    /// Where to sign in.
+    LoginLink(LoginLink),
+    /// The person is not done yet, or the pasted address was taken.
+    LoginWaiting,
     /// The page code.
     PageCode {
         /// What to type on the page.
@@ -204,6 +228,13 @@ pub enum ExecutorSays {
     /// The backup is checked and takes the store's place when the executor starts again, which it does now if a service
     /// manager runs it.
     RestoreStaged,
+    /// The sign-in is made and kept.
+    SignedIn(SignedIn),
+    /// The sign-in is forgotten.
+    SignedOut {
+        /// Whether the server confirmed it.
+        revoked: bool,
+    },
     /// How the executor is.
     Status(Box<ExecutorStatus>),
     /// The freeze is over.

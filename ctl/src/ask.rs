@@ -75,6 +75,56 @@ fn too_long(what: &str, text: &str, most: usize) -> Option<String> {
     (count > most).then(|| format!("{what} has {count} characters, at most {most} are taken"))
 }
 
+/// The answer on the terminal while it is written: what was printed of it so far.
+#[derive(Debug, Default)]
+struct Written {
+    words: String,
+    printed: String,
+}
+
+impl Written {
+    fn piece(&mut self, text: &str, (session, out): (&Session, &mut Out)) {
+        self.words.push_str(text);
+        self.print(&self.words.clone(), (session, out));
+    }
+
+    // The end of the answer, or all of it when the pieces do not begin it.
+    fn answer(&mut self, text: &str, (session, out): (&Session, &mut Out)) {
+        if !text.starts_with(&self.words) {
+            self.part((session, out));
+        }
+        self.print(text, (session, out));
+        self.part((session, out));
+    }
+
+    // Wrapped as a whole, so that a piece goes on where the one before ended; what is printed is never taken back.
+    fn print(&mut self, text: &str, (session, out): (&Session, &mut Out)) {
+        let page = render::answer(text, session.columns);
+        let page = page.trim_end_matches('\n');
+        let new = page.strip_prefix(&self.printed).map(str::to_owned);
+        let new = new.unwrap_or_else(|| format!("\n{page}"));
+        out.text(&new);
+        page.clone_into(&mut self.printed);
+    }
+
+    fn part(&mut self, (_, out): (&Session, &mut Out)) {
+        if !self.printed.is_empty() {
+            out.line("");
+        }
+        *self = Self::default();
+    }
+
+    fn void(&mut self, (session, out): (&Session, &mut Out)) {
+        self.part((session, out));
+        let words = pick(
+            session.language,
+            "(What was written so far is not the answer.)",
+            "(Lo escrito hasta aquí no es la respuesta.)",
+        );
+        out.line(words);
+    }
+}
+
 /// One turn from its first word to `Done`, told as it goes if `live`. Dropping the future drops the turn.
 ///
 /// # Errors
@@ -97,8 +147,29 @@ pub(crate) async fn turn_into(
 ) -> Result<(), ClientError> {
     let mut asking = Asking::open(&session.places).await?;
     asking.say(say).await?;
+    let mut written = Written::default();
     loop {
-        match asking.hear().await? {
+        let say = asking.hear().await?;
+        if live {
+            match &say {
+                AssistantSays::Answer { text, .. } => written.answer(text, (session, out)),
+                AssistantSays::Piece { text } => written.piece(text, (session, out)),
+                AssistantSays::PiecesVoid => written.void((session, out)),
+                AssistantSays::DeviceIds { .. }
+                | AssistantSays::Done
+                | AssistantSays::Hello(_)
+                | AssistantSays::LoginLink(_)
+                | AssistantSays::LoginWaiting
+                | AssistantSays::NotProposed(_)
+                | AssistantSays::Proposed { .. }
+                | AssistantSays::Reading { .. }
+                | AssistantSays::Refused(_)
+                | AssistantSays::SignedIn(_)
+                | AssistantSays::SignedOut { .. }
+                | AssistantSays::Status(_) => written.part((session, out)),
+            }
+        }
+        match say {
             AssistantSays::Reading { tool } => {
                 if live {
                     let reading = pick(session.language, "reading", "leyendo");
@@ -126,14 +197,20 @@ pub(crate) async fn turn_into(
             }
             AssistantSays::Answer { text, by } => {
                 if live {
-                    out.text(&render::answer(&text, session.columns));
                     out.line(&session.paint.aside(&format!("({})", render::answered_by(&by, session.language))));
                 }
                 report.answer = Some((text, by));
             }
+            AssistantSays::Piece { .. } | AssistantSays::PiecesVoid => {}
             AssistantSays::Done => return Ok(()),
             AssistantSays::Refused(refusal) => return Err(ClientError::Refused(refusal)),
-            AssistantSays::Hello(_) | AssistantSays::Status(_) => return Err(Asking::surprise()),
+            AssistantSays::DeviceIds { .. }
+            | AssistantSays::Hello(_)
+            | AssistantSays::LoginLink(_)
+            | AssistantSays::LoginWaiting
+            | AssistantSays::SignedIn(_)
+            | AssistantSays::SignedOut { .. }
+            | AssistantSays::Status(_) => return Err(Asking::surprise()),
         }
     }
 }
@@ -274,6 +351,52 @@ mod tests {
         }
         assert!(!text.contains('\u{1b}'), "{text}");
         assert_eq!(*heard.lock().unwrap(), [OperatorSays::Show { number: number(7) }]);
+    }
+
+    fn piece(text: &str) -> AssistantSays {
+        AssistantSays::Piece { text: text.to_owned() }
+    }
+
+    fn answers(text: &str) -> AssistantSays {
+        AssistantSays::Answer { text: text.to_owned(), by: AnsweredBy::Model { name: "m".to_owned() } }
+    }
+
+    async fn printed(script: &[AssistantSays], json: bool) -> String {
+        let run = tempfile::tempdir().unwrap();
+        assistant(run.path(), script.to_vec());
+        let paper = Paper::default();
+        assert_eq!(ask(&testing::session(run.path()), &mut paper.out(), "record", json).await, Exit::Done);
+        paper.text()
+    }
+
+    #[tokio::test]
+    async fn pieces_are_printed_as_they_come_and_the_answer_only_once() {
+        let long = "A sentence that goes on for so long that it cannot stand on one line of a narrow terminal at all.";
+        let whole = format!("Hall A is fine. {long}\n\n- Chapel\u{1b}[2J: off.\n- Aula 3. And more. The end");
+        let pieces =
+            ["Hall A is fine.", &format!(" {long}"), "\n\n- Chapel\u{1b}[2J: off.", "\n- Aula 3.", " And more."];
+        assert!(whole.starts_with(&pieces.concat()));
+        let plain = printed(&[answers(&whole), AssistantSays::Done], false).await;
+        for kept in 0..=pieces.len() {
+            let mut script: Vec<_> = pieces[..kept].iter().map(|text| piece(text)).collect();
+            script.extend([answers(&whole), AssistantSays::Done]);
+            let text = printed(&script, false).await;
+            assert_eq!(text, plain, "{kept} pieces");
+            assert!(!text.contains('\u{1b}'), "{text}");
+            assert_eq!(printed(&script, true).await, printed(&script[kept..], true).await, "json tells no pieces");
+        }
+    }
+
+    #[tokio::test]
+    async fn void_pieces_are_said_to_be_none_and_another_answer_comes_whole() {
+        let script = [piece("Hall A is."), AssistantSays::PiecesVoid, answers("Offline: none."), AssistantSays::Done];
+        let text = printed(&script, false).await;
+        let want = "Hall A is.\n(What was written so far is not the answer.)\nOffline: none.\n(Answered";
+        assert!(text.starts_with(want), "{text}");
+        let reading = AssistantSays::Reading { tool: "get_x".to_owned() };
+        let script = [piece("Let me look."), reading, piece("One."), answers("Two."), AssistantSays::Done];
+        let text = printed(&script, false).await;
+        assert!(text.starts_with("Let me look.\n  reading get_x\nOne.\nTwo.\n(Answered"), "{text}");
     }
 
     #[tokio::test]

@@ -120,6 +120,18 @@ pub(crate) enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Sign the assistant in to the fleet, or with --sandbox the executor to the team that may be changed
+    Login {
+        /// The sign-in that writes; asks for the PIN on the terminal
+        #[arg(long)]
+        sandbox: bool,
+    },
+    /// Forget a sign-in, here and at the server
+    Logout {
+        /// The sign-in that writes; asks for the PIN on the terminal
+        #[arg(long)]
+        sandbox: bool,
+    },
     /// Save the executor's database to a new file; no key is in it
     Backup {
         /// The file to make
@@ -414,11 +426,13 @@ mod tests {
     }
 
     /// Verbs without `--json`, and why.
-    const NO_JSON: [(&str, &str); 5] = [
+    const NO_JSON: [(&str, &str); 7] = [
         ("audit export", "its --format says what it is, and JSON lines are the default"),
         ("chat", "a conversation; `ask --json` is one turn of it"),
         ("completions", "a script for a shell"),
         ("demo", "a conversation, or with --script a story with an exit code"),
+        ("login", "a link to open and a wait; `status --json` says who is signed in"),
+        ("logout", "the other half of it"),
         ("sweep-demo", "prints nothing, and people do not call it"),
     ];
 

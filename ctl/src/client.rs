@@ -216,6 +216,10 @@ fn deadline(say: &OperatorSays) -> Duration {
         // A long audit is walked row by row.
         OperatorSays::AuditVerify
         | OperatorSays::Backup { .. }
+        // The executor asks the server first.
+        | OperatorSays::Login { .. }
+        | OperatorSays::LoginWait
+        | OperatorSays::Logout { .. }
         | OperatorSays::ProposeUndo { .. }
         | OperatorSays::Restore { .. }
         | OperatorSays::Show { .. } => CARD,
@@ -229,6 +233,7 @@ fn deadline(say: &OperatorSays) -> Duration {
         | OperatorSays::Hello(_)
         | OperatorSays::History { .. }
         | OperatorSays::List
+        | OperatorSays::LoginCallback { .. }
         | OperatorSays::PageCode { .. }
         | OperatorSays::Status => QUICK,
     }
@@ -252,6 +257,10 @@ fn changes(say: &OperatorSays) -> bool {
         | OperatorSays::Hello(_)
         | OperatorSays::History { .. }
         | OperatorSays::List
+        | OperatorSays::Login { .. }
+        | OperatorSays::LoginCallback { .. }
+        | OperatorSays::LoginWait
+        | OperatorSays::Logout { .. }
         | OperatorSays::PageCode { .. }
         | OperatorSays::Show { .. }
         | OperatorSays::Status => false,

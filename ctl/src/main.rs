@@ -17,6 +17,7 @@ mod demo;
 mod exit;
 mod interrupts;
 mod keep;
+mod login;
 mod manual;
 mod newfile;
 mod out;

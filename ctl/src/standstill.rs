@@ -2,7 +2,7 @@
 
 use crate::client::{ClientError, Control};
 use crate::exit::Exit;
-use crate::out::Out;
+use crate::out::{Out, complain};
 use crate::render::pick;
 use crate::session::Session;
 use crate::terminal::{Terminal, TerminalError, Typing};
@@ -95,7 +95,18 @@ fn unchanged(error: &TerminalError, out: &mut Out, json: bool) -> Exit {
     not_done((error.code(), &format!("nothing was changed: {error}")), (out, json))
 }
 
-/// The PIN, typed on the terminal: piped text ends nothing.
+/// The PIN, typed on the terminal, or why there is none on standard error.
+pub(crate) async fn pin(prompt: &str) -> Option<PinEntry> {
+    match typed(prompt).await {
+        Ok(pin) => Some(pin),
+        Err(error) => {
+            complain(&format!("nothing was changed: {error}"));
+            None
+        }
+    }
+}
+
+// Piped text ends nothing.
 async fn typed(prompt: &str) -> Result<PinEntry, TerminalError> {
     Ok(PinEntry::new(Terminal::open()?.ask(prompt, Typing::Hidden).await?))
 }

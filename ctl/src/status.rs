@@ -68,7 +68,7 @@ fn of_executor(status: &ExecutorStatus, wrong: &mut Vec<String>) {
         Witness::Unwitnessed | Witness::Agrees => {}
     }
     if !status.sign_in {
-        wrong.push(format!("no sign-in for writing (slot {}): put its token file in place", status.slot));
+        wrong.push(format!("no sign-in for writing (slot {}): run `fleetwatchctl login --sandbox`", status.slot));
     }
     if status.page.is_none() {
         wrong.push("the approval page is down: the executor's log says why".into());
@@ -90,7 +90,7 @@ fn of_executor(status: &ExecutorStatus, wrong: &mut Vec<String>) {
 fn of_assistant(status: &AssistantStatus, wrong: &mut Vec<String>) {
     wrong.extend(status.problems.iter().cloned());
     if !status.sign_in {
-        wrong.push("no sign-in for reading: put the assistant's token file in place".into());
+        wrong.push("no sign-in for reading: run `fleetwatchctl login`".into());
     }
     if !status.executor_reached {
         wrong

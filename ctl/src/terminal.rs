@@ -11,8 +11,8 @@ use std::io::{self, Read, Write};
 use tokio::sync::oneshot;
 use zeroize::Zeroizing;
 
-/// Longest line that is read, in bytes; more is not taken.
-const LONGEST: usize = 512;
+/// Longest line that is read, in bytes; more is not taken. An address from a browser is long.
+const LONGEST: usize = 4_096;
 
 const CTRL_C: u8 = 0x03;
 const CTRL_D: u8 = 0x04;

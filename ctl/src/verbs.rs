@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use crate::out::{Out, complain};
 use crate::render::pick;
 use crate::session::{Session, width};
-use crate::{approvals, ask, audit, chat, demo, keep, manual, page_code, pin, policy_check, standstill, status};
+use crate::{approvals, ask, audit, chat, demo, keep, login, manual, page_code, pin, policy_check, standstill, status};
 use serde_json::json;
 
 /// Runs one command.
@@ -35,6 +35,8 @@ pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
         Verb::PageCode { json } => page_code::page_code(&session, out, json).await,
         Verb::Backup { file, json } => keep::backup(&session, out, &file, json).await,
         Verb::Restore { file, json } => keep::restore(&session, out, &file, json).await,
+        Verb::Login { sandbox } => login::login(&session, out, sandbox).await,
+        Verb::Logout { sandbox } => login::logout(&session, out, sandbox).await,
         Verb::Demo(args) => demo::run(&args, session.language, out).await,
         Verb::Completions { shell } => manual::completions(shell, out),
         Verb::Man { folder, json } => manual::man(&folder, out, json),

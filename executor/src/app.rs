@@ -12,14 +12,19 @@ use control::status::Witness;
 use host::clock::Clock;
 use hyper::header::HeaderValue;
 use policy::call::{CheckedCall, Tool};
+use policy::gates::SignIn;
 use policy::ids::MasterId;
 use policy::observed::Observed;
 use protocol::hello::Isolation;
 use protocol::refusal::{Refusal, RefusalCode};
 use reader::session::ReadClient;
+use reader::token::NoPass;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// A write begins with a bearer that is good for so many seconds more.
+const WRITE_MARGIN: i64 = 60;
 
 /// Shared by reference-counted pointer; nothing in it changes but what is behind a lock.
 #[derive(Debug)]
@@ -28,11 +33,10 @@ pub(crate) struct App {
     pub(crate) clock: Clock,
     pub(crate) store: StoreHandle,
     pub(crate) registry: Registry,
-    /// The read client on the writing sign-in, when there is one.
-    pub(crate) reads: Option<ReadClient>,
+    /// The read client on the writing sign-in, which may be missing. The write takes its bearer from there too: reads and
+    /// write can never be two accounts.
+    pub(crate) reads: ReadClient,
     pub(crate) destination: Destination,
-    /// The same sign-in's `Authorization` value: reads and write can never be two accounts.
-    pub(crate) bearer: Option<HeaderValue>,
     /// What the store says of a freeze, for the answer to a hello; the store asks itself inside every transaction.
     pub(crate) frozen: AtomicBool,
     /// Set when the process is asked to stop: no run begins any more.
@@ -86,9 +90,37 @@ impl App {
         if self.config.single_user() { Isolation::None } else { Isolation::Users }
     }
 
-    /// The read client, or why there is none.
+    /// The read client, or why it cannot be used.
     pub(crate) fn reads(&self) -> Result<&ReadClient, Refusal> {
-        self.reads.as_ref().ok_or_else(|| Refusal::bare(RefusalCode::NoSignIn))
+        match self.sign_in() {
+            SignIn::Dead => Err(Refusal::bare(RefusalCode::SignInDead)),
+            SignIn::Missing => Err(Refusal::bare(RefusalCode::NoSignIn)),
+            SignIn::Present => Ok(&self.reads),
+        }
+    }
+
+    /// How the writing sign-in is.
+    pub(crate) fn sign_in(&self) -> SignIn {
+        let facts = self.reads.sign_in().facts();
+        match (facts.usable, facts.is_dead()) {
+            (true, _) => SignIn::Present,
+            (false, true) => SignIn::Dead,
+            (false, false) => SignIn::Missing,
+        }
+    }
+
+    /// The bearer for a write, good for a minute more (or half of its life), with the count of changes it belongs to.
+    /// Renewed here, before the run's first read, or not at all.
+    pub(crate) async fn fresh_bearer(&self) -> Result<(HeaderValue, u64), Refusal> {
+        let sign_in = self.reads.sign_in();
+        let bearer = sign_in.pass(WRITE_MARGIN).await.map_err(|why| match why {
+            NoPass::Dead => Refusal::bare(RefusalCode::SignInDead),
+            NoPass::Missing => Refusal::bare(RefusalCode::NoSignIn),
+            NoPass::NotRenewed => {
+                Refusal::new(RefusalCode::ReadFailed, "the sign-in has run out and could not be renewed now")
+            }
+        })?;
+        Ok((bearer, sign_in.generation()))
     }
 
     /// Seconds since the last good read.

@@ -7,7 +7,7 @@ use policy::call::Slot;
 use policy::fence::Fence;
 use policy::tool_policy::ToolPolicy;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why the executor does not start: exit code 2.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub(crate) struct Config {
     pub(crate) slot: Slot,
     pub(crate) mcp_url: String,
     pub(crate) token_file: PathBuf,
+    /// Where the browser comes back to, on 127.0.0.1; 0 takes any free port.
+    pub(crate) callback_port: u16,
     pub(crate) fence: Option<Fence>,
     pub(crate) page_port: u16,
     /// Which service is pinged, and the file with its address.
@@ -53,9 +55,10 @@ impl Config {
             run: path("FLEETWATCH_RUN_DIR")?,
             principals: path_or("FLEETWATCH_PRINCIPALS_FILE", || policy.join("principals.yaml"))?,
             mcp_url: text("FLEETWATCH_EPIPHAN_MCP_URL")?.unwrap_or_else(|| "https://go.epiphan.cloud/mcp".to_owned()),
-            token_file: path_or("FLEETWATCH_SANDBOX_TOKEN_FILE", || state.join(format!("{}-token", slot.as_str())))?,
+            token_file: token_file(&state, slot)?,
+            callback_port: port("FLEETWATCH_OAUTH_CALLBACK_PORT", 8765)?,
             fence: fence()?,
-            page_port: port()?,
+            page_port: port("FLEETWATCH_APPROVE_PORT", 8767)?,
             notify: notify()?,
             assistant_uid: assistant_uid()?,
             tools,
@@ -115,12 +118,21 @@ fn fence() -> Result<Option<Fence>, ConfigError> {
     Fence::from_settings(&devices, &team).map_err(|e| ConfigError(e.to_string()))
 }
 
-fn port() -> Result<u16, ConfigError> {
-    text("FLEETWATCH_APPROVE_PORT")?.map_or(Ok(8767), |value| {
-        value
-            .parse()
-            .map_err(|_| ConfigError("FLEETWATCH_APPROVE_PORT must be a port, or 0 for any free one".to_owned()))
+fn port(name: &str, other: u16) -> Result<u16, ConfigError> {
+    text(name)?.map_or(Ok(other), |value| {
+        value.parse().map_err(|_| ConfigError(format!("{name} must be a port, or 0 for any free one")))
     })
+}
+
+/// One file for both slots would be one sign-in that reads and writes for everybody.
+fn token_file(state: &Path, slot: Slot) -> Result<PathBuf, ConfigError> {
+    const NAME: &str = "FLEETWATCH_SANDBOX_TOKEN_FILE";
+    let ours = path_or(NAME, || state.join(format!("{}-token", slot.as_str())))?;
+    let theirs = text("FLEETWATCH_TOKEN_FILE")?.map(PathBuf::from);
+    if theirs.is_some_and(|theirs| host::files::same_file(&ours, &theirs)) {
+        return Err(ConfigError(format!("{NAME} and FLEETWATCH_TOKEN_FILE are the same file; give each slot its own")));
+    }
+    Ok(ours)
 }
 
 fn notify() -> Result<Option<(Kind, PathBuf)>, ConfigError> {
@@ -143,7 +155,7 @@ fn assistant_uid() -> Result<u32, ConfigError> {
 }
 
 fn read_yaml<T>(
-    path: &std::path::Path,
+    path: &Path,
     parse: impl FnOnce(&str, &str) -> Result<T, policy::yaml::PolicyError>,
 ) -> Result<T, ConfigError> {
     let text =

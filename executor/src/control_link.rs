@@ -4,6 +4,7 @@ use crate::app::App;
 use crate::decide::Surface;
 use crate::desk::{Desk, Viewer, YesTo};
 use crate::keep::Transfer;
+use crate::login::Login;
 use crate::principals::Person;
 use control::message::{Approve, ExecutorSays, OperatorSays};
 use host::link::Link;
@@ -28,13 +29,14 @@ pub(crate) async fn serve(app: &App, desk: &Desk, person: Person, stream: UnixSt
         return;
     }
     let uid = person.uid();
-    let mut transfer = Transfer::default();
+    let (mut transfer, mut login) = (Transfer::default(), Login::default());
     let mut viewer = Viewer { person, surface: Surface::Command, session: Sha256::digest(random).into() };
     while let Ok(Some(Request { id, say })) = link.recv(SILENCE).await {
         // Looked up again for every word: whoever left the list, leaves here.
         let Some(person) = app.registry.person_of_uid(uid) else { return };
         viewer.person = person;
-        let say = answer((app, desk), &viewer, &mut transfer, say).await.unwrap_or_else(ExecutorSays::Refused);
+        let say =
+            answer((app, desk), &viewer, (&mut transfer, &mut login), say).await.unwrap_or_else(ExecutorSays::Refused);
         if link.send(&Reply { id, say }, SEND).await.is_err() {
             return;
         }
@@ -44,7 +46,7 @@ pub(crate) async fn serve(app: &App, desk: &Desk, person: Person, stream: UnixSt
 async fn answer(
     (app, desk): (&App, &Desk),
     viewer: &Viewer,
-    transfer: &mut Transfer,
+    (transfer, login): (&mut Transfer, &mut Login),
     say: OperatorSays,
 ) -> Result<ExecutorSays, Refusal> {
     Ok(match say {
@@ -66,6 +68,16 @@ async fn answer(
         OperatorSays::Hello(_) => return Err(Refusal::bare(RefusalCode::NotPermitted)),
         OperatorSays::History { most, search } => ExecutorSays::History(desk.history(most, search.as_deref()).await?),
         OperatorSays::List => ExecutorSays::Waiting(desk.waiting().await?),
+        OperatorSays::Login { known, pin } => {
+            desk.check_pin(&viewer.person, viewer.surface, &pin).await?;
+            login.begin(app, known).await?
+        }
+        OperatorSays::LoginCallback { address } => login.paste(&address)?,
+        OperatorSays::LoginWait => login.wait((app, desk), viewer).await?,
+        OperatorSays::Logout { pin } => {
+            desk.check_pin(&viewer.person, viewer.surface, &pin).await?;
+            login.end((app, desk), viewer).await?
+        }
         OperatorSays::PageCode { pin } => {
             desk.check_pin(&viewer.person, viewer.surface, &pin).await?;
             let code = desk.page_code(viewer).await?.expose().to_owned();

@@ -8,7 +8,7 @@ use crate::recheck::target_list;
 use crate::store::audit::Step;
 use crate::store::{Asked, Limits, NewProposal, StoreError};
 use policy::call::CheckedCall;
-use policy::gates::{AdmittedChange, Chain, Context, SignIn, Verdict};
+use policy::gates::{AdmittedChange, Chain, Context, Verdict};
 use protocol::canonical::{Canonical, MAX_INTEGER};
 use protocol::gate::GateResult;
 use protocol::guard::stands;
@@ -258,7 +258,7 @@ impl Intake {
 pub(crate) fn context(app: &App, limits: Result<(), Refusal>) -> Context<'_> {
     Context {
         fence: app.config.fence.as_ref(),
-        sign_in: if app.reads.is_some() { SignIn::Present } else { SignIn::Missing },
+        sign_in: app.sign_in(),
         autonomy: app.config.behaviour.autonomy(),
         dry_run: app.config.behaviour.dry_run(),
         now_boot_ms: app.clock.boot_ms(),

@@ -20,6 +20,7 @@ mod desk;
 mod intake;
 mod keep;
 mod listen;
+mod login;
 mod mac;
 mod notify;
 mod page;

@@ -2,16 +2,34 @@
 //!
 //! | step | what happens | on disk afterwards | a crash right here becomes |
 //! |---|---|---|---|
-//! | 1 look | ticket, then fresh reads beside opening the write's own session | `pending` | `expired_*` at the next start |
+//! | 1 look | ticket, a bearer that lasts, then fresh reads beside opening the write's own session | `pending` | `expired_*` at the next start |
 //! | 2 compare | the card now is the card that the person saw | `pending` | `expired_*` |
 //! | 3 decide | the person's yes | `approved` | `expired` |
 //! | 4 consume | the approval is spent: line, row, audit | `consumed` and a spent line | `unknown` |
 //! | 5 look again | bytes are made; the target's own state is read last; every check again | `consumed` | `unknown` |
 //! | 6 write | one `tools/call` on that session | `consumed` | `unknown` |
-//! | 7 record | the outcome, then a receipt from one read-back | the outcome | the outcome |
+//! | 7 record | the outcome, then the receipt | the outcome | the outcome |
 //!
-//! Steps 1 to 6 have 15 s together. The whole of it is one detached task: a person who closes the page or the terminal
-//! stops nothing half-way. One run at a time; a yes that waited too long for its turn is refused, not run late.
+//! **Who may say yes.** A person on the operators list, on the page (signed in) or at a terminal, with their PIN; the desk and
+//! the page look before they come here, and step 3 looks again. While everything is frozen, or the executor is stopping,
+//! nobody can. An assistant has no word for it.
+//!
+//! **Every check again** (step 5, `recheck`): proposing is switched on; target and channel are there; the unit can do it, is
+//! online, its destination held by no other; team and fence; nothing older than 15 s; state and names as they were bound; the
+//! room free, for what could disturb it; no dry run.
+//!
+//! **How it ends.** `refused(code)`: a check said no, and no byte of the write was sent. `ok`: the device said yes. `error`:
+//! the device said no. `unknown`: anything else once a byte was sent; final, and never tried again. After the last three the
+//! unit is read once more, and what it reports stands beside the outcome as a receipt.
+//!
+//! Steps 1 to 5 have 15 s together, up to the first byte of the write. The whole of it is one detached task: a person who
+//! closes the page or the terminal stops nothing half-way. One run at a time; a yes that waited too long for its turn is
+//! refused, not run late.
+//!
+//! Words: the *spent line* is one line of an append-only file beside the database, so that an old database that comes back
+//! cannot make a yes new again. A *slice* is the part of the policy that a proposal was judged by, under a number that only
+//! grows. `stands` is the constant yes in every build that anybody runs (`protocol::guard`), and `barrier` does nothing there:
+//! both are for tests that take a guard away or stop the process at that line.
 
 use crate::app::App;
 use crate::backends::epiphan::receipt::read_back;
@@ -23,6 +41,7 @@ use crate::decide::Decision;
 use crate::desk::{Viewer, YesTo};
 use crate::recheck::{LastLook, ReadyWrite, recheck};
 use crate::store::{ConsumedApproval, Ending, Outcome, Spent, StoreError};
+use hyper::header::HeaderValue;
 use policy::call::CheckedCall;
 use policy::ids::MasterId;
 use policy::limits;
@@ -43,15 +62,17 @@ const RECORD_TRIES: u32 = 10;
 /// Approves what the person saw, runs it once, and gives the outcome.
 ///
 /// # Errors
-/// A refusal from before the approval was spent: nothing ran. `bad_ticket`, `too_soon`, `run_busy`, `not_waiting`,
-/// `card_changed`, `not_approvable`, `room_not_confirmed`, `connection_lost`, `stale` and `not_permitted` leave the proposal
-/// as it was; what fails between decision and consume leaves it `refused`.
+/// A refusal from before the approval was spent: nothing ran. `bad_ticket`, `too_soon`, `run_busy`, `unknown_proposal`,
+/// `not_waiting`, `card_changed`, `not_approvable`, `room_not_confirmed`, `no_sign_in`, `connection_lost`, `stale`, `frozen`,
+/// `not_permitted`, `binding_mismatch` and `store_failed` of the steps before the decision leave the proposal as it was; what
+/// fails between decision and consume leaves it `refused`.
 pub(crate) async fn approve_and_run(app: &Arc<App>, viewer: Viewer, yes: YesTo) -> Result<News, Refusal> {
     // Against the time of the click, before any wait: a reflex does not become a decision by waiting in line.
     let seconds_after_card = card::check_ticket(app, &viewer, &yes).await?;
     let app = app.clone();
     let click = Click { viewer, yes, seconds_after_card };
     let work = tokio::spawn(async move { run(&app, &click).await });
+    // A task that panics takes the process with it (`panic = "abort"`): no outcome is lost here.
     work.await.unwrap_or_else(|_| Err(Refusal::bare(RefusalCode::StoreFailed)))
 }
 
@@ -86,7 +107,8 @@ async fn run(app: &Arc<App>, click: &Click) -> Result<News, Refusal> {
     Ok(record(app, &call, Ending::new(&spent, outcome)).await)
 }
 
-/// The turn to run, for as long as it is held; `run_busy` when another run holds it for longer than `wait`.
+/// The turn to run, for as long as it is held; `run_busy` when another run holds it for longer than `wait`. Without a turn
+/// goes on only a mutant that lost this guard.
 async fn turn(one_run: &Mutex<()>, wait: Duration) -> Result<Option<MutexGuard<'_, ()>>, Refusal> {
     match tokio::time::timeout(wait, one_run.lock()).await {
         Ok(turn) => Ok(Some(turn)),
@@ -100,19 +122,21 @@ struct Prepared {
     looked: Looked,
     call: CheckedCall,
     session: OpenSession,
+    /// What the sign-in was when the session was opened.
+    generation: u64,
 }
 
-/// Steps 1 and 2.
+/// Steps 1 and 2. A sign-in that runs out is renewed here; nothing behind this line renews for the write.
 async fn before_the_decision(app: &App, click: &Click) -> Result<Prepared, Refusal> {
     let yes = &click.yes;
-    let (looked, session) = tokio::join!(card::look(app, yes.number), open(app));
+    let (bearer, generation) = app.fresh_bearer().await?;
+    let (looked, session) = tokio::join!(card::look(app, yes.number), open(app, &bearer));
     let looked = looked?;
     let call = card::check_yes(yes, &looked)?;
-    Ok(Prepared { looked, call, session: session? })
+    Ok(Prepared { looked, call, session: session?, generation })
 }
 
-async fn open(app: &App) -> Result<OpenSession, Refusal> {
-    let bearer = app.bearer.as_ref().ok_or_else(|| Refusal::bare(RefusalCode::NoSignIn))?;
+async fn open(app: &App, bearer: &HeaderValue) -> Result<OpenSession, Refusal> {
     OpenSession::open(&app.destination, bearer).await.map_err(|error| {
         tracing::warn!(%error, "session for the write");
         Refusal::new(RefusalCode::ConnectionLost, "no session for the write could be opened")
@@ -152,7 +176,7 @@ async fn look_again(
     prepared: Prepared,
     began: i64,
 ) -> Result<ReadyWrite, Refusal> {
-    let Prepared { looked, call, session } = prepared;
+    let Prepared { looked, call, session, generation } = prepared;
     let mut observed = looked.observed?;
     // Slices are counted at start; the row may have been made by a process that read another policy.
     let same = app.slices.get(&call.tool()) == Some(&approval.proposal().record().policy_version);
@@ -163,6 +187,13 @@ async fn look_again(
     let bytes =
         session.prepare(call.tool(), call.arguments()).map_err(|_| Refusal::bare(RefusalCode::ConnectionLost))?;
     last_read(app, &call, &mut observed).await?;
+    // A read renewed the sign-in, or somebody signed in anew: the write's session belongs to the older one.
+    if app.reads.sign_in().generation() != generation {
+        return Err(Refusal::new(
+            RefusalCode::ConnectionLost,
+            "the sign-in was renewed while this change was prepared",
+        ));
+    }
     // What is judged is as old as the first of its reads.
     observed.read_boot_ms = began;
     recheck(app, approval, LastLook { call: &call, observed: &observed }, bytes)

@@ -16,12 +16,11 @@ use crate::store::{Started, Store, StoreError, StoreHandle};
 use crate::sweep::{offer_endings, sweep};
 use control::status::Witness;
 use host::clock::Clock;
-use hyper::header::HeaderValue;
 use policy::call::Tool;
 use policy::limits;
 use reader::endpoint::Endpoint;
 use reader::session::ReadClient;
-use reader::token::{SignIn, SignInError};
+use reader::token::{SignIn, Which};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -128,7 +127,7 @@ fn start() -> Result<Arc<App>, ServeError> {
     })?;
     let endpoint = Endpoint::parse(&config.mcp_url, config.slot).map_err(|e| ConfigError(e.to_string()))?;
     let destination = Destination::of(&endpoint).map_err(ConfigError)?;
-    let (reads, bearer) = sign_in(&config, endpoint, &clock)?;
+    let reads = sign_in(&config, endpoint, &clock)?;
     let notifier = match &config.notify {
         Some((kind, path)) => Some(Arc::new(Notifier::load(*kind, path)?)),
         None => None,
@@ -140,7 +139,6 @@ fn start() -> Result<Arc<App>, ServeError> {
         registry,
         reads,
         destination,
-        bearer,
         frozen: AtomicBool::new(frozen),
         stopping: AtomicBool::new(false),
         store: StoreHandle::spawn(store)?,
@@ -192,23 +190,12 @@ fn open_store(config: &Config, registry: &Registry, clock: &Clock) -> Result<Ope
     Ok(Opened { store, started, slices, frozen })
 }
 
-/// The read client on the writing sign-in and the same sign-in for the write. No sign-in is a state that `status` shows, a
-/// bad file is an error.
-fn sign_in(
-    config: &Config,
-    endpoint: Endpoint,
-    clock: &Clock,
-) -> Result<(Option<ReadClient>, Option<HeaderValue>), ConfigError> {
-    let sign_in = match SignIn::load(&config.token_file) {
-        Ok(sign_in) => sign_in,
-        Err(SignInError::Missing { .. }) => return Ok((None, None)),
-        Err(error) => return Err(ConfigError(error.to_string())),
-    };
-    let bearer = sign_in.header();
-    let client = ReadClient::new(endpoint, sign_in, Arc::new(config.tools.clone()), clock.clone())
-        .map_err(|e| ConfigError(e.to_string()))?
-        .with_call_limit(Duration::from_millis(limits::READ_TO_WRITE_MS.unsigned_abs()));
-    Ok((Some(client), bearer))
+/// The read client on the writing sign-in. No sign-in is a state that `status` shows, a bad file is an error.
+fn sign_in(config: &Config, endpoint: Endpoint, clock: &Clock) -> Result<ReadClient, ConfigError> {
+    let sign_in = SignIn::load(&config.token_file, Which::Sandbox, endpoint, clock.clone())
+        .map_err(|e| ConfigError(e.to_string()))?;
+    let client = ReadClient::new(sign_in, Arc::new(config.tools.clone())).map_err(|e| ConfigError(e.to_string()))?;
+    Ok(client.with_call_limit(Duration::from_millis(limits::READ_TO_WRITE_MS.unsigned_abs())))
 }
 
 /// One slice per proposable tool: its entry, autonomy and the like, the fence, the operators.

@@ -12,7 +12,7 @@ mod tests;
 
 pub use error::FileError;
 pub use folder::{check_dir, ensure_private_dir};
-pub use write::{append_open, create_private, write_private};
+pub use write::{FileLock, append_open, create_private, remove_private, try_lock, write_private};
 
 pub(crate) use folder::own_folder;
 
@@ -74,7 +74,24 @@ pub fn read_secret(path: &Path, owner: Owner) -> Result<SecretText, FileError> {
     if meta.mode() & 0o7777 != 0o400 {
         check_mode(&meta, path, 0o600)?;
     }
-    let mut text = read_text(&file, path, SECRET_LIMIT)?;
+    secret_text(&file, path)
+}
+
+/// The text of a credential that the service manager put in a folder of its own: as [`read_secret`], but it may be root's
+/// and its group bits may be set, as an access list for this user shows there.
+///
+/// # Errors
+/// [`FileError`] saying what was found and what to do; never any of the content.
+pub fn read_credential(path: &Path) -> Result<SecretText, FileError> {
+    let file = open_existing(path, OFlag::O_RDONLY)?;
+    let meta = metadata(&file, path)?;
+    check_secret(&meta, path, Owner::RootOrMe)?;
+    check_mode_within(&meta, path, 0o640)?;
+    secret_text(&file, path)
+}
+
+fn secret_text(file: &File, path: &Path) -> Result<SecretText, FileError> {
+    let mut text = read_text(file, path, SECRET_LIMIT)?;
     if text.ends_with('\n') {
         text.pop();
         if text.ends_with('\r') {
@@ -85,6 +102,19 @@ pub fn read_secret(path: &Path, owner: Owner) -> Result<SecretText, FileError> {
         return Err(FileError::Empty { path: path.into() });
     }
     Ok(SecretText::from(std::mem::take(&mut *text)))
+}
+
+/// Whether two paths mean the same file: by what is there, or, where nothing is yet, by its real folder and its name.
+#[must_use]
+pub fn same_file(a: &Path, b: &Path) -> bool {
+    if let (Ok(a), Ok(b)) = (std::fs::metadata(a), std::fs::metadata(b)) {
+        return (a.dev(), a.ino()) == (b.dev(), b.ino());
+    }
+    let real = |path: &Path| {
+        let folder = std::fs::canonicalize(own_folder(path)).unwrap_or_else(|_| own_folder(path).to_owned());
+        path.file_name().map(|name| folder.join(name))
+    };
+    real(a).is_some() && real(a) == real(b)
 }
 
 /// The text of a settings file: a regular file of `owner` that neither its group nor others can write, at most

@@ -128,8 +128,9 @@ pub fn same(a: &[u8], b: &[u8]) -> bool {
     bool::from(a.ct_eq(b))
 }
 
-// Base64 with the URL-safe alphabet and no padding.
-fn url_safe(bytes: &[u8]) -> String {
+/// Base64 with the URL-safe alphabet and no padding.
+#[must_use]
+pub fn url_safe(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let group =

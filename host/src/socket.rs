@@ -92,6 +92,14 @@ pub fn gid_of_group(name: &str) -> Option<u32> {
     Group::from_name(name).ok().flatten().map(|group| group.gid.as_raw())
 }
 
+/// Whether the user with this uid is in the group of this name, by primary group or by the group's own list.
+#[must_use]
+pub fn is_member(uid: u32, group: &str) -> bool {
+    let Some(user) = User::from_uid(Uid::from_raw(uid)).ok().flatten() else { return false };
+    let Some(group) = Group::from_name(group).ok().flatten() else { return false };
+    user.gid == group.gid || group.mem.contains(&user.name)
+}
+
 // The folder of a socket: root's or mine, written by its owner alone.
 fn check_folder(path: &Path) -> Result<(), FileError> {
     files::check_dir(files::own_folder(path), Owner::RootOrMe, 0o755)

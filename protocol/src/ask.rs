@@ -6,6 +6,7 @@
 use crate::hello::Hello;
 use crate::ids::ProposalNumber;
 use crate::refusal::Refusal;
+use crate::signin::{LoginLink, Pasted, SignedIn};
 use serde::{Deserialize, Serialize};
 
 /// Longest question, in characters.
@@ -19,8 +20,21 @@ pub enum AskerSays {
         /// At most [`MAX_QUESTION`] characters.
         question: String,
     },
+    /// The ids of the units that the normal sign-in reaches. For the same people as `Login`.
+    DeviceIds,
     /// First on every connection.
     Hello(Hello),
+    /// Begin the normal sign-in. Only for the assistant's own user, root and operators; it ends with the connection.
+    Login,
+    /// What the browser was sent to, pasted.
+    LoginCallback {
+        /// The whole address.
+        address: Pasted,
+    },
+    /// How far is the sign-in? Answered within a second or two.
+    LoginWait,
+    /// Forget the normal sign-in, here and at the server.
+    Logout,
     /// A change that a person typed, sent on to the executor as such.
     Propose {
         /// The tool's name.
@@ -83,12 +97,29 @@ pub enum AssistantSays {
         /// Who wrote it.
         by: AnsweredBy,
     },
+    /// The ids of the units that the normal sign-in reaches.
+    DeviceIds {
+        /// At most [`crate::signin::MAX_IDS`].
+        ids: Vec<String>,
+    },
     /// Nothing more comes for this request.
     Done,
     /// Answer to the hello.
     Hello(Hello),
+    /// Where to sign in.
+    LoginLink(LoginLink),
+    /// The person is not done yet, or the pasted address was taken.
+    LoginWaiting,
     /// A draft was not admitted.
     NotProposed(Refusal),
+    /// Words of the answer while it is written, made safe to show except for line breaks. Pieces that no other word
+    /// parts belong together; the answer itself comes whole at the end and alone counts.
+    Piece {
+        /// Whole sentences or lines; a space or line break between two pieces begins the later one.
+        text: String,
+    },
+    /// The pieces so far are no answer, nor a part of one.
+    PiecesVoid,
     /// A proposal waits for a person.
     Proposed {
         /// Its number; its facts come from the executor.
@@ -101,6 +132,13 @@ pub enum AssistantSays {
     },
     /// The request could not be taken.
     Refused(Refusal),
+    /// The sign-in is made and kept.
+    SignedIn(SignedIn),
+    /// The sign-in is forgotten.
+    SignedOut {
+        /// Whether the server confirmed it.
+        revoked: bool,
+    },
     /// How the assistant is.
     Status(Box<AssistantStatus>),
 }

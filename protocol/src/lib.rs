@@ -16,3 +16,4 @@ mod json;
 pub mod propose;
 pub mod refusal;
 pub mod shown;
+pub mod signin;

@@ -116,8 +116,12 @@ codes! {
     RoomStreaming = "room_streaming",
     /// Another approved change is running, or the executor is stopping.
     RunBusy = "run_busy",
+    /// Another sign-in is under way.
+    SignInBusy = "sign_in_busy",
     /// The sign-in for writing is dead.
     SignInDead = "sign_in_dead",
+    /// Signing in or out did not work.
+    SignInFailed = "sign_in_failed",
     /// First read to write took more than 15 s.
     Stale = "stale",
     /// The store or the spent log could not be written.

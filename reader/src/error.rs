@@ -92,6 +92,8 @@ pub enum Why {
     NoDevices,
     /// The answer is not the protocol's.
     NotProtocol,
+    /// The sign-in has run out and could not be renewed now.
+    NotRenewed,
     /// A picture, a sound or a link where data should be.
     OtherContent,
     /// Plain text where data should be.
@@ -140,6 +142,7 @@ impl fmt::Display for Why {
             Self::InputRequired => "the server asked for more input",
             Self::NoDevices => "no device is listed any more",
             Self::NotProtocol => "the answer is not the protocol's",
+            Self::NotRenewed => "the sign-in has run out and could not be renewed now",
             Self::OtherContent => "the answer is no data",
             Self::PlainText => "the answer is text where data should be",
             Self::Redirected => "the server sent the request elsewhere",

@@ -3,14 +3,13 @@
 //! No redirect, no repeat, no proxy, no resumed stream, no standing stream from the server: its answer to a request
 //! comes on that request or not at all, and what it asks in between is not heard.
 
-use crate::endpoint::Endpoint;
 use crate::error::{Fault, Why};
 use crate::json::{self, JsonFault};
 use crate::sse::Events;
 use crate::token::SignIn;
 use policy::call::Slot;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Response, StatusCode};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
+use reqwest::{Client, ClientBuilder, RequestBuilder, Response, StatusCode};
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ServerJsonRpcMessage};
 use rmcp::transport::common::client_side_sse::BoxedSseResponse;
 use rmcp::transport::streamable_http_client::{
@@ -67,37 +66,44 @@ impl From<JsonFault> for HttpFault {
 type Answered<T> = Result<T, StreamableHttpError<HttpFault>>;
 type Headers = HashMap<HeaderName, HeaderValue>;
 
+/// A client that follows nothing, repeats nothing and takes no detour; over https unless the slot is the simulator's.
+pub(crate) fn plain_client(slot: Slot) -> ClientBuilder {
+    // Another part of the process may have chosen it already; it is the same one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = Client::builder()
+        .user_agent(concat!("fleetwatch/", env!("CARGO_PKG_VERSION")))
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .retry(reqwest::retry::never())
+        .no_proxy()
+        .http1_only()
+        .connect_timeout(CONNECT_LIMIT)
+        .pool_max_idle_per_host(4)
+        .pool_idle_timeout(IDLE_LIMIT);
+    match slot {
+        Slot::Sandbox => client.https_only(true),
+        // Plain http on this machine: no certificates are looked for, and none would be believed.
+        Slot::Sim => client.tls_certs_only([]),
+    }
+}
+
 /// The HTTP client of one sign-in at one endpoint.
 #[derive(Clone)]
 pub(crate) struct StrictHttp {
     client: Client,
+    sign_in: Arc<SignIn>,
 }
 
 impl StrictHttp {
-    /// A client that sends the sign-in with every request; `None` when the system gives no TLS or the bearer can't be
-    /// sent.
-    pub(crate) fn new(endpoint: &Endpoint, sign_in: &SignIn) -> Option<Self> {
-        // Another part of the process may have chosen it already; it is the same one.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut headers = HeaderMap::new();
-        headers.insert(AUTHORIZATION, sign_in.header()?);
-        let client = Client::builder()
-            .default_headers(headers)
-            .user_agent(concat!("fleetwatch/", env!("CARGO_PKG_VERSION")))
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false)
-            .retry(reqwest::retry::never())
-            .no_proxy()
-            .http1_only()
-            .connect_timeout(CONNECT_LIMIT)
-            .pool_max_idle_per_host(4)
-            .pool_idle_timeout(IDLE_LIMIT);
-        let client = match endpoint.slot() {
-            Slot::Sandbox => client.https_only(true),
-            // Plain http on this machine: no certificates are looked for, and none would be believed.
-            Slot::Sim => client.tls_certs_only([]),
-        };
-        Some(Self { client: client.build().ok()? })
+    /// A client that sends the sign-in with every request, as it is at that time; `None` when the system gives no TLS.
+    pub(crate) fn new(sign_in: Arc<SignIn>) -> Option<Self> {
+        let client = plain_client(sign_in.endpoint().slot()).build().ok()?;
+        Some(Self { client, sign_in })
+    }
+
+    fn signed(&self, request: RequestBuilder) -> Result<RequestBuilder, HttpFault> {
+        let bearer = self.sign_in.header().ok_or(HttpFault(Fault::NotSignedIn))?;
+        Ok(request.header(AUTHORIZATION, bearer))
     }
 
     async fn post(
@@ -107,7 +113,8 @@ impl StrictHttp {
         session: Option<&str>,
         headers: Headers,
     ) -> Answered<StreamableHttpPostResponse> {
-        let mut request = self.client.post(uri).header(ACCEPT, "application/json, text/event-stream");
+        let request = self.client.post(uri).header(ACCEPT, "application/json, text/event-stream");
+        let mut request = self.signed(request).map_err(StreamableHttpError::Client)?;
         for (name, value) in headers {
             request = request.header(name, value);
         }
@@ -252,7 +259,9 @@ impl StreamableHttpClient for StrictHttp {
         _auth_header: Option<String>,
         custom_headers: Headers,
     ) -> Answered<()> {
-        let mut request = self.client.delete(&*uri).header(SESSION, &*session_id);
+        let request = self.client.delete(&*uri).header(SESSION, &*session_id);
+        // Without a sign-in there is nobody to say goodbye as.
+        let Ok(mut request) = self.signed(request) else { return Ok(()) };
         for (name, value) in custom_headers {
             request = request.header(name, value);
         }

@@ -8,7 +8,7 @@ use crate::answer;
 use crate::endpoint::Endpoint;
 use crate::error::{Fault, ReadError, Why};
 use crate::http::{HttpFault, StrictHttp};
-use crate::token::SignIn;
+use crate::token::{NoPass, SignIn};
 use host::clock::Clock;
 use policy::tool_policy::{ReadTool, ToolPolicy, check_read_arguments};
 use protocol::canonical::Canonical;
@@ -77,7 +77,7 @@ impl fmt::Debug for ReadAnswer {
 /// The guarded read client of one sign-in at one endpoint. Calls may run side by side; they share one session, which
 /// is opened at the first call and again when it has died.
 pub struct ReadClient {
-    endpoint: Endpoint,
+    sign_in: Arc<SignIn>,
     http: StrictHttp,
     live: Mutex<Live>,
     call_limit: Duration,
@@ -108,18 +108,23 @@ impl ReadClient {
     ///
     /// # Errors
     /// [`SetupError`] when this machine gives no TLS client.
-    #[expect(clippy::needless_pass_by_value, reason = "the sign-in is given up: one client holds it")]
-    pub fn new(endpoint: Endpoint, sign_in: SignIn, policy: Arc<ToolPolicy>, clock: Clock) -> Result<Self, SetupError> {
-        let http = StrictHttp::new(&endpoint, &sign_in).ok_or(SetupError)?;
+    pub fn new(sign_in: Arc<SignIn>, policy: Arc<ToolPolicy>) -> Result<Self, SetupError> {
+        let http = StrictHttp::new(Arc::clone(&sign_in)).ok_or(SetupError)?;
         Ok(Self {
-            endpoint,
             http,
             live: Mutex::default(),
             call_limit: CALL_LIMIT,
             policy,
-            clock,
+            clock: sign_in.clock().clone(),
+            sign_in,
             seen_devices: AtomicBool::new(false),
         })
+    }
+
+    /// The sign-in that it reads with.
+    #[must_use]
+    pub fn sign_in(&self) -> &Arc<SignIn> {
+        &self.sign_in
     }
 
     /// The same client with a shorter wait for each call; 60 s is the most.
@@ -135,8 +140,8 @@ impl ReadClient {
         &self.policy
     }
 
-    /// Calls one read tool and gives its data. A dead session is opened again and the call repeated once, never more;
-    /// at most 60 s in all.
+    /// Calls one read tool and gives its data. A dead session is opened again and the call repeated once, never more; so
+    /// it is after one renewal of a sign-in that the server did not take. At most 60 s in all.
     ///
     /// # Errors
     /// [`ReadError`]: refused before anything is sent, not signed in, or failed.
@@ -146,7 +151,7 @@ impl ReadClient {
             let refusal = Refusal::new(RefusalCode::BadArguments, "arguments are an object");
             return Err(ReadError::NotPermitted(refusal));
         };
-        match timeout(self.call_limit, self.call_or_reopen(tool, members)).await {
+        match timeout(self.call_limit, self.call_signed_in(tool, members)).await {
             Ok(Ok(value)) => Ok(ReadAnswer(value)),
             Ok(Err(fault)) => Err(ReadError::of(tool.as_str(), fault)),
             Err(_) => {
@@ -163,6 +168,23 @@ impl ReadClient {
     /// Ends the session, if there is one. The next call opens another.
     pub async fn close(&self) {
         self.live.lock().await.service = None;
+    }
+
+    // A sign-in that has run out is renewed before the call; one that the server does not take, once after it (issue
+    // line 3.4). A write has no such way: nothing here is on its path.
+    async fn call_signed_in(&self, tool: &ReadTool, members: &JsonObject) -> Result<Value, Fault> {
+        let used = self.sign_in.ready_to_read().await?;
+        match self.call_or_reopen(tool, members).await {
+            Err(Fault::NotSignedIn) => {
+                if !self.sign_in.renewed_after_refusal(&used).await? {
+                    return Err(Fault::NotSignedIn);
+                }
+                // A session may belong to the token that opened it.
+                self.close().await;
+                self.call_or_reopen(tool, members).await
+            }
+            done => done,
+        }
     }
 
     async fn call_or_reopen(&self, tool: &ReadTool, members: &JsonObject) -> Result<Value, Fault> {
@@ -190,7 +212,7 @@ impl ReadClient {
             return Ok((live.number, Arc::clone(service)));
         }
         let known = live.greeting.take();
-        let opened = timeout(HANDSHAKE_LIMIT, open(&self.endpoint, &self.http, known)).await;
+        let opened = timeout(HANDSHAKE_LIMIT, open(self.sign_in.endpoint(), &self.http, known)).await;
         let (service, greeting) = opened.map_err(|_| Fault::Failed(Why::Timeout))??;
         let service = Arc::new(service);
         live.number += 1;
@@ -210,7 +232,7 @@ impl ReadClient {
 
 impl fmt::Debug for ReadClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReadClient").field("endpoint", &self.endpoint).finish_non_exhaustive()
+        f.debug_struct("ReadClient").field("endpoint", self.sign_in.endpoint()).finish_non_exhaustive()
     }
 }
 
@@ -294,7 +316,16 @@ fn transport_fault(error: &(dyn std::error::Error + Send + Sync + 'static)) -> F
     }
 }
 
-/// This machine gives no TLS client: no certificates, or a bearer that can't stand in a header.
+impl From<NoPass> for Fault {
+    fn from(why: NoPass) -> Self {
+        match why {
+            NoPass::Dead | NoPass::Missing => Self::NotSignedIn,
+            NoPass::NotRenewed => Self::Failed(Why::NotRenewed),
+        }
+    }
+}
+
+/// This machine gives no TLS client: it has no certificates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SetupError;
 

@@ -1,66 +1,524 @@
-//! A sign-in: the bearer of one slot, read from its own 0600 file.
+//! A sign-in: what one slot shows the server, read from its own 0600 file, renewed when it runs out.
+//!
+//! Two kinds. A bare bearer, put there by a person or a service manager, is sent as it is. A sign-in by `login` is
+//! renewed by one process at a time, under a lock file beside it; a renewal is its own task, since a caller that stops
+//! waiting must not lose tokens that the server has given out only once.
 
-use host::files::{FileError, Owner, read_secret};
+use crate::endpoint::Endpoint;
+use crate::oauth::{self, Attempt, Net, OauthError, Revoked};
+use crate::store::{self, Content, Death, Record, Unusable};
+use host::clock::Clock;
+use host::files::{self, FileError, FileLock, Owner};
 use host::secret::SecretText;
+use protocol::guard::unguarded;
+use protocol::refusal::RefusalCode;
 use reqwest::header::HeaderValue;
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use zeroize::Zeroizing;
 
-/// Longest bearer, in bytes.
-const LONGEST: usize = 8_192;
+mod trouble;
 
-/// A bearer that was read and can be sent. It prints nothing, cannot be copied, and is wiped when dropped.
-pub struct SignIn(SecretText);
+pub use trouble::{Facts, Trouble};
+
+/// Longest wait for another process that renews.
+const LOCK_WAIT: Duration = Duration::from_secs(25);
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+/// A read's sign-in should be good for so many seconds more.
+const READ_MARGIN: i64 = 30;
+/// A token that had more time left than this did not run out by itself.
+const EARLY: i64 = 60;
+
+/// Which of the two sign-ins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// The assistant's: reads.
+    Normal,
+    /// The executor's: reads and writes.
+    Sandbox,
+}
+
+impl Which {
+    /// The word in the file.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::Sandbox => "sandbox",
+        }
+    }
+}
+
+/// The sign-in of one slot while the process lives. It prints nothing.
+pub struct SignIn {
+    path: PathBuf,
+    which: Which,
+    endpoint: Endpoint,
+    clock: Clock,
+    held: Mutex<Held>,
+    /// Counts changes, so that two looks can be compared.
+    generation: AtomicU64,
+    renewing: tokio::sync::Mutex<()>,
+    logins: Arc<Semaphore>,
+    read_only: bool,
+}
+
+#[derive(Clone)]
+enum Held {
+    Nothing,
+    Bearer(Arc<SecretText>),
+    /// Another server's: never sent.
+    Foreign,
+    Signed {
+        record: Arc<Record>,
+        /// Whether the disk has it.
+        saved: bool,
+    },
+}
+
+/// What a call was made with.
+#[derive(Debug, Clone)]
+pub(crate) struct Used(Option<Arc<Record>>);
+
+/// Why there is nothing to show the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoPass {
+    /// The sign-in is over.
+    Dead,
+    /// Nobody signed in.
+    Missing,
+    /// It has to be renewed, and that did not work now.
+    NotRenewed,
+}
 
 impl SignIn {
-    /// Reads the bearer from its file (issue line 1.8).
+    /// Reads a slot's file. No file is a sign-in too: one that nobody has made yet.
     ///
     /// # Errors
-    /// [`SignInError::Missing`] when there is no file; another variant when the file is not private enough or holds
-    /// no bearer. No error holds any of the content.
-    pub fn load(path: &Path) -> Result<Self, SignInError> {
-        let text = match read_secret(path, Owner::Me) {
-            Ok(text) => text,
-            Err(FileError::NotFound { path }) => return Err(SignInError::Missing { path }),
-            Err(error) => return Err(SignInError::File(error)),
+    /// [`SignInError`] when the file is not private enough, holds neither bearer nor sign-in, or is the other slot's.
+    /// No error holds any of the content.
+    pub fn load(path: &Path, which: Which, endpoint: Endpoint, clock: Clock) -> Result<Arc<Self>, SignInError> {
+        let sign_in = Self {
+            path: path.to_owned(),
+            which,
+            endpoint,
+            clock,
+            held: Mutex::new(Held::Nothing),
+            generation: AtomicU64::new(0),
+            renewing: tokio::sync::Mutex::default(),
+            logins: Arc::new(Semaphore::new(1)),
+            read_only: is_credential(path, std::env::var_os("CREDENTIALS_DIRECTORY")),
         };
-        let plain = |b: u8| b.is_ascii_graphic();
-        if text.expose().len() > LONGEST || !text.expose().bytes().all(plain) {
-            return Err(SignInError::NotABearer { path: path.into() });
-        }
-        Ok(Self(text))
+        let held = sign_in.on_disk()?;
+        *sign_in.held() = held;
+        Ok(Arc::new(sign_in))
     }
 
-    /// The `Authorization` value, marked sensitive, so that no debug output of an HTTP client shows it. `None` when the
-    /// bearer cannot stand in a header.
+    /// A sign-in of this record alone, on no disk, to look before it is kept.
+    pub(crate) fn candidate(&self, record: Record) -> Arc<Self> {
+        Arc::new(Self {
+            path: self.path.clone(),
+            which: self.which,
+            endpoint: self.endpoint.clone(),
+            clock: self.clock.clone(),
+            held: Mutex::new(Held::Signed { record: Arc::new(record), saved: true }),
+            generation: AtomicU64::new(0),
+            renewing: tokio::sync::Mutex::default(),
+            logins: Arc::new(Semaphore::new(0)),
+            read_only: true,
+        })
+    }
+
+    /// The server that it is for.
     #[must_use]
-    pub fn header(&self) -> Option<HeaderValue> {
-        let text = Zeroizing::new(format!("Bearer {}", self.0.expose()));
-        let mut value = HeaderValue::from_str(&text).ok()?;
-        value.set_sensitive(true);
-        Some(value)
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Changes whenever what is sent does.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Ordering::SeqCst)
+    }
+
+    /// The `Authorization` value as of now, marked sensitive, so that no debug output of an HTTP client shows it.
+    pub(crate) fn header(&self) -> Option<HeaderValue> {
+        match &*self.held() {
+            Held::Nothing | Held::Foreign => None,
+            Held::Bearer(bearer) => header(bearer),
+            Held::Signed { record, .. } if record.dead.is_some() => None,
+            Held::Signed { record, .. } => header(&record.access),
+        }
+    }
+
+    /// The `Authorization` value, good for `seconds` more (or half of its life), renewed first when it is not. For a
+    /// write: it never renews by itself.
+    ///
+    /// # Errors
+    /// [`NoPass`].
+    pub async fn pass(self: &Arc<Self>, seconds: i64) -> Result<HeaderValue, NoPass> {
+        self.ready(seconds).await?;
+        self.header().ok_or(NoPass::Missing)
+    }
+
+    /// Makes sure that a read can be sent.
+    pub(crate) async fn ready_to_read(self: &Arc<Self>) -> Result<Used, NoPass> {
+        self.ready(READ_MARGIN).await
+    }
+
+    async fn ready(self: &Arc<Self>, seconds: i64) -> Result<Used, NoPass> {
+        self.look_again();
+        for _ in 0..2 {
+            let held = self.held().clone();
+            match held {
+                Held::Nothing | Held::Foreign => return Err(NoPass::Missing),
+                Held::Bearer(_) => return Ok(Used(None)),
+                Held::Signed { record, .. } if record.dead.is_some() => return Err(NoPass::Dead),
+                Held::Signed { record, saved } => {
+                    if !saved {
+                        self.save(&record);
+                    }
+                    if record.lasts(seconds, self.clock.unix()) {
+                        return Ok(Used(Some(record)));
+                    }
+                    self.renew(&record, false).await?;
+                }
+            }
+        }
+        Err(NoPass::NotRenewed)
+    }
+
+    /// After the server did not take what was `used`: whether there is something newer to try with, once.
+    ///
+    /// # Errors
+    /// [`NoPass`].
+    pub(crate) async fn renewed_after_refusal(self: &Arc<Self>, used: &Used) -> Result<bool, NoPass> {
+        let Some(record) = &used.0 else { return Ok(false) };
+        self.renew(record, true).await?;
+        Ok(true)
+    }
+
+    // In a task of its own: once it is sent, the answer must be kept whoever goes on waiting.
+    async fn renew(self: &Arc<Self>, stale: &Arc<Record>, refused: bool) -> Result<(), NoPass> {
+        let (me, stale) = (Arc::clone(self), Arc::clone(stale));
+        let renewal = tokio::spawn(async move { me.renew_now(&stale, refused).await });
+        renewal.await.unwrap_or(Err(NoPass::NotRenewed))
+    }
+
+    async fn renew_now(&self, stale: &Arc<Record>, refused: bool) -> Result<(), NoPass> {
+        let _turn = self.renewing.lock().await;
+        if !self.still_holds(stale) {
+            return self.alive();
+        }
+        if self.read_only {
+            return Err(NoPass::NotRenewed);
+        }
+        let _lock = self.lock().await.map_err(|error| {
+            tracing::warn!(%error, "the sign-in is not renewed");
+            NoPass::NotRenewed
+        })?;
+        // Another process may have renewed it, or signed out, while this one waited.
+        let on_disk = self.on_disk().map_err(|error| {
+            tracing::warn!(%error, "the sign-in is not renewed");
+            NoPass::NotRenewed
+        })?;
+        let same = matches!(&on_disk, Held::Signed { record, .. }
+            if record.dead.is_none() && record.access.expose() == stale.access.expose());
+        if !same {
+            self.hold(on_disk);
+            return self.alive();
+        }
+        let now = self.clock.unix();
+        let early = refused && stale.left(now).is_none_or(|left| left > EARLY);
+        let Some(refresh) = &stale.refresh else {
+            return Err(self.bury(stale, if early { Death::Early } else { Death::RanOut }));
+        };
+        let renewed = match Net::new(self.endpoint.slot()) {
+            Ok(net) => oauth::renew(&net, stale, refresh, now).await,
+            Err(error) => Err(error),
+        };
+        match renewed {
+            Ok(record) => {
+                self.keep(record);
+                Ok(())
+            }
+            Err(OauthError::Refused(status)) => {
+                tracing::warn!(status, "the server refused to renew the sign-in");
+                Err(self.bury(stale, if early { Death::Early } else { Death::Refused }))
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the sign-in is not renewed");
+                Err(NoPass::NotRenewed)
+            }
+        }
+    }
+
+    fn still_holds(&self, record: &Arc<Record>) -> bool {
+        matches!(&*self.held(), Held::Signed { record: held, .. } if Arc::ptr_eq(held, record))
+    }
+
+    fn alive(&self) -> Result<(), NoPass> {
+        match &*self.held() {
+            Held::Nothing | Held::Foreign => Err(NoPass::Missing),
+            Held::Bearer(_) => Ok(()),
+            Held::Signed { record, .. } if record.dead.is_some() => Err(NoPass::Dead),
+            Held::Signed { .. } => Ok(()),
+        }
+    }
+
+    fn bury(&self, record: &Record, how: Death) -> NoPass {
+        self.keep(record.died(how));
+        NoPass::Dead
+    }
+
+    fn keep(&self, record: Record) {
+        let record = Arc::new(record);
+        self.hold(Held::Signed { record: Arc::clone(&record), saved: false });
+        self.save(&record);
+    }
+
+    // What can't be saved is used all the same, and offered to the disk again at the next call.
+    fn save(&self, record: &Arc<Record>) {
+        match files::write_private(&self.path, &store::write(record, self.which)) {
+            Ok(()) => {
+                let mut held = self.held();
+                if let Held::Signed { record: now, saved } = &mut *held
+                    && Arc::ptr_eq(now, record)
+                {
+                    *saved = true;
+                }
+            }
+            Err(error) => tracing::error!(%error, "the renewed sign-in is not on the disk yet"),
+        }
+    }
+
+    fn hold(&self, held: Held) {
+        *self.held() = held;
+        self.generation.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    // Somebody may have put a sign-in in place since; the one that is held is good for nothing.
+    fn look_again(&self) {
+        let hopeless = match &*self.held() {
+            Held::Nothing | Held::Foreign => true,
+            Held::Bearer(_) => false,
+            Held::Signed { record, saved } => *saved && record.dead.is_some(),
+        };
+        if !hopeless {
+            return;
+        }
+        match self.on_disk() {
+            Ok(Held::Nothing) => {}
+            Ok(found) => {
+                let dead = matches!(&found, Held::Signed { record, .. } if record.dead.is_some());
+                if !dead {
+                    self.hold(found);
+                }
+            }
+            Err(error) => tracing::warn!(%error, "the sign-in's file"),
+        }
+    }
+
+    fn on_disk(&self) -> Result<Held, SignInError> {
+        let text =
+            if self.read_only { files::read_credential(&self.path) } else { files::read_secret(&self.path, Owner::Me) };
+        let text = match text {
+            Ok(text) => text,
+            Err(FileError::NotFound { .. }) => return Ok(Held::Nothing),
+            Err(error) => return Err(SignInError::File(error)),
+        };
+        Ok(match store::read(text, self.which) {
+            Ok(Content::Bearer(bearer)) => Held::Bearer(Arc::new(bearer)),
+            Ok(Content::Signed(record)) if record.server != self.endpoint.as_str() => Held::Foreign,
+            Ok(Content::Signed(record)) => Held::Signed { record: Arc::from(record), saved: true },
+            Err(Unusable::Neither) => return Err(SignInError::NotASignIn { path: self.path.clone() }),
+            Err(Unusable::OtherSlot) => return Err(SignInError::OtherSlot { path: self.path.clone() }),
+        })
+    }
+
+    async fn lock(&self) -> Result<FileLock, SignInError> {
+        let mut path = self.path.clone().into_os_string();
+        path.push(".lock");
+        let path = PathBuf::from(path);
+        let wait = async {
+            loop {
+                if let Some(lock) = files::try_lock(&path).map_err(SignInError::File)? {
+                    return Ok(lock);
+                }
+                tokio::time::sleep(LOCK_PAUSE).await;
+            }
+        };
+        let held = || SignInError::Locked { path: path.clone() };
+        tokio::time::timeout(LOCK_WAIT, wait).await.unwrap_or_else(|_| Err(held()))
+    }
+
+    /// Begins a sign-in: asks the server who signs people in for it, registers, and opens the callback's port (0 takes
+    /// any free one).
+    ///
+    /// # Errors
+    /// [`OauthError`]; what was held before is untouched.
+    pub async fn begin(&self, port: u16) -> Result<Attempt, OauthError> {
+        if self.read_only {
+            return Err(OauthError::Store);
+        }
+        let permit = turn(&self.logins)?;
+        oauth::begin(&self.endpoint, &self.clock, port, permit).await
+    }
+
+    /// Waits for the attempt, at most `wait`; `None` when the person is not done yet.
+    ///
+    /// # Errors
+    /// [`OauthError`] when it ended without a sign-in.
+    pub async fn signed(&self, attempt: &mut Attempt, wait: Duration) -> Option<Result<NewSignIn, OauthError>> {
+        Some(attempt.poll(wait).await?.map(|record| NewSignIn { looks: self.candidate(record) }))
+    }
+
+    /// Keeps a new sign-in in the place of what was there.
+    ///
+    /// # Errors
+    /// [`SignInError`] when it can't be stored; what was held before is untouched.
+    pub async fn adopt(&self, new: NewSignIn) -> Result<(), SignInError> {
+        let _turn = self.renewing.lock().await;
+        if let Some(folder) = self.path.parent().filter(|folder| !folder.exists()) {
+            files::ensure_private_dir(folder).map_err(SignInError::File)?;
+        }
+        let _lock = self.lock().await?;
+        let Held::Signed { record, .. } = new.looks.held().clone() else { return Err(SignInError::Gone) };
+        files::write_private(&self.path, &store::write(&record, self.which)).map_err(SignInError::File)?;
+        self.hold(Held::Signed { record, saved: true });
+        Ok(())
+    }
+
+    /// Forgets the sign-in and, where the server offers it, takes its tokens back there first. It is forgotten even
+    /// when the server does not answer.
+    ///
+    /// # Errors
+    /// [`SignInError`] when the file can't be removed; then it says so and nothing is forgotten.
+    pub async fn sign_out(&self) -> Result<SignedOut, SignInError> {
+        if self.read_only {
+            return Err(SignInError::ReadOnly { path: self.path.clone() });
+        }
+        let _turn = self.renewing.lock().await;
+        let _lock = self.lock().await?;
+        let on_disk = self.on_disk().unwrap_or(Held::Nothing);
+        let held = if matches!(on_disk, Held::Nothing) { self.held().clone() } else { on_disk };
+        let done = match held {
+            Held::Nothing => SignedOut::Nothing,
+            Held::Bearer(_) => SignedOut::NotRevoked,
+            // Its tokens belong to another server, whose addresses are in the record.
+            Held::Foreign => SignedOut::NotRevoked,
+            Held::Signed { record, .. } => self.revoked(&record).await,
+        };
+        files::remove_private(&self.path).map_err(SignInError::File)?;
+        self.hold(Held::Nothing);
+        Ok(done)
+    }
+
+    async fn revoked(&self, record: &Record) -> SignedOut {
+        let Ok(net) = Net::new(self.endpoint.slot()) else { return SignedOut::NotRevoked };
+        match oauth::revoke(&net, record).await {
+            Revoked::Yes => SignedOut::Revoked,
+            Revoked::NotOffered | Revoked::Unconfirmed => SignedOut::NotRevoked,
+        }
+    }
+
+    /// How it is, without asking anybody.
+    #[must_use]
+    pub fn facts(&self) -> Facts {
+        self.look_again();
+        Facts::of(&self.held(), (self.which, self.read_only), self.clock.unix())
     }
 }
 
 impl fmt::Debug for SignIn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SignIn(..)")
+        f.debug_struct("SignIn").field("which", &self.which).finish_non_exhaustive()
     }
 }
 
-/// Why there is no sign-in.
+fn header(bearer: &SecretText) -> Option<HeaderValue> {
+    let text = Zeroizing::new(format!("Bearer {}", bearer.expose()));
+    let mut value = HeaderValue::from_str(&text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+// A folder of credentials that a service manager keeps for this process: nothing can be written there.
+fn is_credential(path: &Path, folder: Option<OsString>) -> bool {
+    folder.filter(|folder| !folder.is_empty()).is_some_and(|folder| path.starts_with(Path::new(&folder)))
+}
+
+/// A sign-in that was just made and is not kept yet. Dropping it forgets it here, not at the server.
+#[derive(Debug)]
+pub struct NewSignIn {
+    looks: Arc<SignIn>,
+}
+
+impl NewSignIn {
+    /// The sign-in to read with before it is kept.
+    #[must_use]
+    pub fn looks(&self) -> &Arc<SignIn> {
+        &self.looks
+    }
+
+    /// Takes its tokens back at the server.
+    pub async fn forget(self) -> SignedOut {
+        let held = self.looks.held().clone();
+        match held {
+            Held::Signed { record, .. } => self.looks.revoked(&record).await,
+            Held::Nothing | Held::Bearer(_) | Held::Foreign => SignedOut::Nothing,
+        }
+    }
+}
+
+/// What signing out did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SignedOut {
+    /// There was nothing.
+    Nothing,
+    /// It is forgotten here; the server did not confirm that it is over there.
+    NotRevoked,
+    /// It is over, here and at the server.
+    Revoked,
+}
+
+/// Why there is no usable file.
 #[derive(Debug)]
 pub enum SignInError {
-    /// The file is refused or can't be read.
+    /// The file is refused or can't be read or written.
     File(FileError),
-    /// There is no file: nobody signed in to this slot yet.
-    Missing {
-        /// Where it was looked for.
+    /// The new sign-in is gone.
+    Gone,
+    /// Another process holds the lock.
+    Locked {
+        /// The lock's file.
         path: PathBuf,
     },
-    /// The file holds something that can't be a bearer.
-    NotABearer {
+    /// The file holds neither a bearer nor a sign-in.
+    NotASignIn {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is the other slot's.
+    OtherSlot {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The service manager's; it can't be changed from here.
+    ReadOnly {
         /// The file.
         path: PathBuf,
     },
@@ -70,14 +528,23 @@ impl fmt::Display for SignInError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(error) => error.fmt(f),
-            Self::Missing { path } => write!(
+            Self::Gone => f.write_str("the new sign-in is gone; sign in again"),
+            Self::Locked { path } => {
+                write!(f, "another process has held {} for 25 s; look which one, and try again", path.display())
+            }
+            Self::NotASignIn { path } => write!(
                 f,
-                "there is no sign-in at {}; put the bearer of that account there in a file of mode 0600",
+                "{} holds neither a bearer (one line without blanks and without the word Bearer) nor a sign-in; run fleetwatchctl login anew",
                 path.display()
             ),
-            Self::NotABearer { path } => write!(
+            Self::OtherSlot { path } => write!(
                 f,
-                "{} holds no bearer; it must be one line without blanks and without the word Bearer",
+                "{} is the other slot's sign-in; give FLEETWATCH_TOKEN_FILE and FLEETWATCH_SANDBOX_TOKEN_FILE two different files",
+                path.display()
+            ),
+            Self::ReadOnly { path } => write!(
+                f,
+                "{} is a credential of the service manager; take it away there, or let the setting name a file in the state folder",
                 path.display()
             ),
         }
@@ -86,47 +553,11 @@ impl fmt::Display for SignInError {
 
 impl std::error::Error for SignInError {}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-    use std::os::unix::fs::PermissionsExt;
-
-    fn file(text: &str, mode: u32) -> (tempfile::TempDir, PathBuf) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("sign-in");
-        fs::write(&path, text).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-        (folder, path)
-    }
-
-    #[test]
-    fn a_private_file_is_a_sign_in_that_prints_nothing() {
-        let (_folder, path) = file("bearer-never-show\n", 0o600);
-        let sign_in = SignIn::load(&path).unwrap();
-        assert_eq!(format!("{sign_in:?}"), "SignIn(..)");
-        let header = sign_in.header().unwrap();
-        assert_eq!(header.as_bytes(), b"Bearer bearer-never-show");
-        assert!(!format!("{header:?}").contains("never-show"));
-    }
-
-    #[test]
-    fn a_missing_file_is_its_own_error() {
-        let folder = tempfile::tempdir().unwrap();
-        let error = SignIn::load(&folder.path().join("none")).unwrap_err();
-        assert!(matches!(error, SignInError::Missing { .. }), "{error}");
-    }
-
-    #[test]
-    fn an_open_file_and_a_file_without_a_bearer_are_refused() {
-        let (_folder, path) = file("bearer-never-show", 0o644);
-        let error = SignIn::load(&path).unwrap_err();
-        assert!(matches!(error, SignInError::File(FileError::WrongMode { .. })), "{error}");
-        for text in ["Bearer never-show", "never-show\nagain", "never-show\u{e9}", &"x".repeat(LONGEST + 1)] {
-            let (_folder, path) = file(text, 0o600);
-            let error = SignIn::load(&path).unwrap_err();
-            assert!(matches!(error, SignInError::NotABearer { .. }));
-            assert!(!format!("{error} {error:?}").contains("never-show"));
-        }
-    }
+/// The turn to sign in, for as long as it is held: two at once could each end the other.
+fn turn(logins: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, OauthError> {
+    let own = || unguarded(RefusalCode::SignInBusy, || Arc::new(Semaphore::new(1)).try_acquire_owned().ok());
+    Arc::clone(logins).try_acquire_owned().ok().or_else(own).ok_or(OauthError::Busy)
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,7 @@ use reader::endpoint::Endpoint;
 use reader::error::{ReadError, Why};
 use reader::quote::{Caps, quote};
 use reader::session::ReadClient;
-use reader::token::SignIn;
+use reader::token::{SignIn, Which};
 use serde_json::{Value, json};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
@@ -102,7 +102,8 @@ impl Peer {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{}/mcp", self.port), Slot::Sim).unwrap();
         let policy = Arc::new(ToolPolicy::shipped().unwrap());
-        ReadClient::new(endpoint, SignIn::load(&path).unwrap(), policy, Clock::system().unwrap()).unwrap()
+        ReadClient::new(SignIn::load(&path, Which::Normal, endpoint, Clock::system().unwrap()).unwrap(), policy)
+            .unwrap()
     }
 }
 

@@ -44,6 +44,12 @@ pub(crate) struct Config {
     /// Only the first write call meets the fault.
     #[arg(long, requires = "fault")]
     pub(crate) fault_once: bool,
+    /// Let people sign in to the fleet too: a small authorization server on the MCP server's port.
+    #[arg(long)]
+    pub(crate) oauth: bool,
+    /// How long an access token of that server is good for.
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    pub(crate) oauth_seconds: u32,
     /// Exit when standard input ends.
     #[arg(long)]
     pub(crate) stop_with_stdin: bool,

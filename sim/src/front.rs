@@ -17,6 +17,7 @@ use crate::control;
 use crate::faults::Fault;
 use crate::log::ToolCall;
 use crate::mcp::FleetServer;
+use crate::oauth;
 use crate::tools::Kind;
 use crate::web::{self, Hangup, Reply};
 use crate::world::World;
@@ -51,7 +52,11 @@ impl Front {
         if path.starts_with("/_sim/") {
             return Ok(control::answer(&self.world, request).await);
         }
-        if path != "/mcp" {
+        let request = match oauth::answer(&self.world, request, clock::now_ms()).await {
+            Ok(reply) => return Ok(reply),
+            Err(request) => request,
+        };
+        if request.uri().path() != "/mcp" {
             return Ok(web::text(StatusCode::NOT_FOUND, "the MCP server is at /mcp"));
         }
         let (mut parts, body) = request.into_parts();
@@ -59,7 +64,7 @@ impl Front {
             Ok(body) => body,
             Err(reply) => return Ok(reply),
         };
-        let caller = self.world.tokens.caller(header(&parts.headers, AUTHORIZATION));
+        let caller = self.world.caller(header(&parts.headers, AUTHORIZATION), clock::now_ms());
         parts.extensions.insert(caller);
         let fault = match ToolCall::from_body(&body) {
             None => None,

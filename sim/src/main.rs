@@ -12,6 +12,7 @@ mod help;
 mod log;
 mod mcp;
 mod model;
+mod oauth;
 mod run;
 mod shapes;
 mod tools;

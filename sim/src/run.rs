@@ -31,12 +31,13 @@ pub(crate) fn start(config: &Config) -> Result<(), Box<dyn Error>> {
 fn build(config: &Config) -> Result<World, Box<dyn Error>> {
     let rooms = usize::try_from(config.rooms)?;
     let sandbox = usize::try_from(config.sandbox_rooms.unwrap_or(config.rooms))?;
-    Ok(World::new(
+    let world = World::new(
         Tokens::read(config)?,
         rooms::fleet(rooms, sandbox, clock::now_ms()),
         CallLog::open(config.log.as_deref())?,
         Faults::new(config.fault, config.fault_once),
-    ))
+    );
+    Ok(if config.oauth { world.with_sign_ins(config.oauth_seconds) } else { world })
 }
 
 async fn run(config: &Config, world: Arc<World>) -> io::Result<()> {

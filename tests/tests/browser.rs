@@ -17,6 +17,35 @@ mod tests {
     use std::process::{Command, Stdio};
     use std::time::Duration;
 
+    const GOOD_DAY: [&str; 13] = [
+        "login",
+        "queue",
+        "card-again",
+        "card",
+        "card-why",
+        "card-disruptive",
+        "confirm",
+        "confirm-again",
+        "outcome",
+        "history",
+        "card-undo",
+        "freeze",
+        "frozen",
+    ];
+    const BAD_DAY: [&str; 11] = [
+        "es-login",
+        "es-queue",
+        "es-card-deny-only",
+        "es-card-again",
+        "es-card",
+        "es-outcome-unknown",
+        "es-confirm",
+        "es-outcome-refused",
+        "es-outcome-expired",
+        "es-refusal",
+        "es-history",
+    ];
+
     // A missing browser must fail the test, never skip it.
     fn peers() -> (PathBuf, PathBuf) {
         let path = env::var_os("PATH").unwrap_or_default();
@@ -158,24 +187,7 @@ mod tests {
         assert_eq!(seen["freeze"]["links"], 0, "it is not offered twice");
         assert_eq!(seen["out"]["cookies"], 0);
 
-        looks_right(
-            &seen,
-            &[
-                "login",
-                "queue",
-                "card-again",
-                "card",
-                "card-why",
-                "card-disruptive",
-                "confirm",
-                "confirm-again",
-                "outcome",
-                "history",
-                "card-undo",
-                "freeze",
-                "frozen",
-            ],
-        );
+        looks_right(&seen, &GOOD_DAY);
         let tools: Vec<_> = demo.writes().into_iter().map(|(tool, _)| tool).collect();
         assert_eq!(tools, ["batch_recording", "batch_reboot", "batch_recording"]);
         assert_eq!(demo.leave("/quit\n"), 0);
@@ -313,22 +325,7 @@ mod tests {
             world.control().row(some(numbers["expired"].as_u64().and_then(ProposalNumber::new), "a number")).ended_at;
         holds(&seen["expired"]["facts"], &[&ended.es]);
         assert_ne!(seen["refusal"]["status"], 200);
-        looks_right(
-            &seen,
-            &[
-                "es-login",
-                "es-queue",
-                "es-card-deny-only",
-                "es-card-again",
-                "es-card",
-                "es-outcome-unknown",
-                "es-confirm",
-                "es-outcome-refused",
-                "es-outcome-expired",
-                "es-refusal",
-                "es-history",
-            ],
-        );
+        looks_right(&seen, &BAD_DAY);
         assert_eq!(world.writes().len(), 1);
     }
 

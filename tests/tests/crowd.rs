@@ -7,14 +7,12 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{scope, sleep};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const RECORD: &str = "batch_recording";
 /// What the executor asks for, and so the least under which it must hold.
 const NEEDED: &str = "1024:1024";
 const COUNT: usize = 500;
-/// A person waits no longer for a page.
-const SOON: Duration = Duration::from_secs(5);
 const WHILE: Duration = Duration::from_millis(20);
 
 struct Crowd(Child);
@@ -42,6 +40,15 @@ impl Drop for Crowd {
     }
 }
 
+/// Ends the counting whatever becomes of the test: one that fails must not wait for it for ever.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 fn open_files(pid: u32) -> usize {
     std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
 }
@@ -49,13 +56,11 @@ fn open_files(pid: u32) -> usize {
 // Signs in, sees the queue with the card in it, and the card.
 #[track_caller]
 fn a_person_is_served(world: &World, when: &str) {
-    let began = Instant::now();
     let page = world.page();
     let queue = page.get("/");
     assert!(queue.status == 200 && queue.body.contains("Hall A"), "{when}: {}", queue.body);
     let card = page.get("/card/1");
     assert!(card.status == 200 && card.form("/approve").is_some(), "{when}: {}", card.body);
-    assert!(began.elapsed() < SOON, "{when}: {:?}", began.elapsed());
 }
 
 #[test]
@@ -74,18 +79,18 @@ fn a_crowd_from_another_process_keeps_nobody_out_and_ends_nothing() {
                 sleep(WHILE);
             }
         });
+        let _over = Over(&over);
         let crowd = Crowd::gather(&world);
         for round in 1..=3 {
             a_person_is_served(&world, &format!("in the crowd, {round}"));
         }
         drop(crowd);
         a_person_is_served(&world, "when it has gone");
-        over.store(true, Ordering::SeqCst);
     });
     world.executor().must_run();
     assert_eq!(world.executor().pid(), pid);
     let most = most.load(Ordering::SeqCst);
-    assert!((60..600).contains(&most), "{most} files were open");
+    assert!((60..400).contains(&most), "{most} files were open");
     let log = world.executor_log();
     assert!(!log.contains("Too many open files") && !log.contains("os error 24"), "{log}");
     assert_eq!(world.writes(), []);

@@ -1,37 +1,44 @@
-//! The model, over Anthropic's Messages API: one hardened client, one call at a time, every size capped.
+//! The model: one hardened client for either kind of API, one call at a time, every size capped.
 //!
-//! Nothing here repeats a call but the one wait that a busy API asks for, nothing follows a redirect, and neither
-//! prompt nor answer is logged.
+//! Nothing here repeats a call but for the waits that a busy or failing API is given before its answer begins, nothing
+//! follows a redirect, and neither prompt nor answer is logged or written to disk.
 
-pub(crate) mod answer;
-pub(crate) mod request;
+pub(crate) mod anthropic;
+pub(crate) mod error;
+pub(crate) mod openai;
+pub(crate) mod reply;
+mod sse;
+pub(crate) mod talk;
 
-use crate::config::ModelSettings;
-use answer::Answer;
+use crate::config::{ModelKind, ModelSettings};
+pub(crate) use error::ModelError;
 use host::secret::SecretText;
-use protocol::shown::{Language, Worded};
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
+use reply::Reply;
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, Response, StatusCode, Url};
 use std::fmt;
 use std::time::Duration;
+use talk::Request;
 
-/// The API's version header.
+/// The version header of Anthropic's API.
 const API_VERSION: &str = "2023-06-01";
-/// Largest answer, in bytes.
-const MAX_ANSWER: usize = 4 * 1024 * 1024;
 const CONNECT: Duration = Duration::from_secs(5);
 /// Longest wait for one call; the question's own limit ends it earlier.
 const CALL: Duration = Duration::from_secs(60);
-/// How long a busy API is waited for, once.
-const MOST_PATIENCE: u64 = 5;
-const DEFAULT_PATIENCE: u64 = 2;
+/// How often a busy or failing API is asked again.
+const MOST_RETRIES: u32 = 3;
+/// The first wait; each further one is twice as long.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+/// Longest wait that an API may ask for; who wants more gets no second call.
+const MOST_PATIENCE: Duration = Duration::from_secs(20);
 
 /// A model that can be asked. Holds the API key.
 pub(crate) struct Model {
     client: Client,
     endpoint: Url,
+    kind: ModelKind,
     name: String,
-    key: HeaderValue,
+    key: Option<(HeaderName, HeaderValue)>,
 }
 
 impl fmt::Debug for Model {
@@ -46,22 +53,31 @@ pub(crate) enum SetupError {
     /// The HTTP client refused its settings, or the system has no certificates.
     Client(reqwest::Error),
     /// The key cannot be a header's value.
-    Key,
-    /// `/v1/messages` cannot be put behind the base address.
-    Url,
+    Key(ModelKind),
+    /// The API's path cannot be put behind the base address.
+    Url(ModelKind),
 }
 
 impl fmt::Display for SetupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Client(error) => write!(f, "the HTTP client for the model cannot be made: {error}"),
-            Self::Key => f.write_str("the API key cannot be sent in a header; check FLEETWATCH_ANTHROPIC_API_KEY"),
-            Self::Url => f.write_str("FLEETWATCH_ANTHROPIC_URL cannot carry /v1/messages; write https://host"),
+            Self::Key(kind) => write!(f, "{}: the API key cannot be sent in a header; check it", kind.key_setting()),
+            Self::Url(kind) => {
+                write!(f, "{}: cannot carry {}; write https://host", kind.url_setting(), path(*kind))
+            }
         }
     }
 }
 
 impl std::error::Error for SetupError {}
+
+fn path(kind: ModelKind) -> &'static str {
+    match kind {
+        ModelKind::Anthropic => "/v1/messages",
+        ModelKind::OpenAi => "/v1/chat/completions",
+    }
+}
 
 impl Model {
     /// A client for the model of these settings. Takes the key.
@@ -83,9 +99,13 @@ impl Model {
             .timeout(CALL)
             .build()
             .map_err(SetupError::Client)?;
+        let kind = settings.kind;
         let base = settings.url.as_str().trim_end_matches('/');
-        let endpoint = Url::parse(&format!("{base}/v1/messages")).map_err(|_| SetupError::Url)?;
-        Ok(Self { client, endpoint, name: settings.name, key: header(&settings.key)? })
+        // Other tools want the address with /v1 at its end; both mean the same.
+        let base = base.strip_suffix("/v1").unwrap_or(base);
+        let endpoint = Url::parse(&format!("{base}{}", path(kind))).map_err(|_| SetupError::Url(kind))?;
+        let key = settings.key.as_ref().map(|key| header(kind, key)).transpose()?;
+        Ok(Self { client, endpoint, kind, name: settings.name, key })
     }
 
     /// The configured name.
@@ -98,150 +118,83 @@ impl Model {
         self.endpoint.host_str().unwrap_or_default()
     }
 
-    /// Sends one request body and gives the parsed answer.
+    /// How many bytes a request has, for guessing what it costs.
     ///
     /// # Errors
-    /// [`ModelError`] when there is no whole, understood answer.
-    pub(crate) async fn send(&self, body: Vec<u8>) -> Result<Answer, ModelError> {
-        let first = self.post(body.clone()).await?;
-        let Some(wait) = patience(first.status(), first.headers()) else { return finish(first).await };
-        tracing::info!(status = first.status().as_u16(), "the model's API is busy");
-        drop(first);
-        if wait > MOST_PATIENCE {
-            return Err(ModelError::Busy);
+    /// [`ModelError::NotUnderstood`] when it cannot be written, which no request of ours is.
+    pub(crate) fn size(&self, request: Request<'_>) -> Result<usize, ModelError> {
+        Ok(self.body(request)?.len())
+    }
+
+    /// Asks. An API that is busy or fails before its answer begins is asked again, after the wait that it wants.
+    ///
+    /// # Errors
+    /// [`ModelError`] when no answer begins.
+    pub(crate) async fn ask(&self, request: Request<'_>) -> Result<Reply, ModelError> {
+        let body = self.body(request)?;
+        let mut retries = 0;
+        loop {
+            let response = self.post(body.clone()).await?;
+            let Some(wait) = wait(response.status(), response.headers(), retries) else {
+                return Reply::begin(response, self.kind, body.len());
+            };
+            if retries >= MOST_RETRIES || wait > MOST_PATIENCE {
+                return Err(ModelError::of_status(response.status().as_u16()));
+            }
+            tracing::info!(status = response.status().as_u16(), "the model's API is busy or failing");
+            drop(response);
+            retries += 1;
+            tokio::time::sleep(wait).await;
         }
-        tokio::time::sleep(Duration::from_secs(wait)).await;
-        finish(self.post(body).await?).await
+    }
+
+    fn body(&self, request: Request<'_>) -> Result<Vec<u8>, ModelError> {
+        let body = match self.kind {
+            ModelKind::Anthropic => anthropic::body(&self.name, request),
+            ModelKind::OpenAi => openai::body(&self.name, request),
+        };
+        body.map_err(|_| ModelError::NotUnderstood)
     }
 
     async fn post(&self, body: Vec<u8>) -> Result<Response, ModelError> {
-        let request = self
+        let mut request = self
             .client
             .post(self.endpoint.clone())
-            .header("x-api-key", self.key.clone())
-            .header("anthropic-version", API_VERSION)
+            .header(ACCEPT, "text/event-stream")
             .header(CONTENT_TYPE, "application/json")
             .body(body);
+        if self.kind == ModelKind::Anthropic {
+            request = request.header("anthropic-version", API_VERSION);
+        }
+        if let Some((name, value)) = &self.key {
+            request = request.header(name.clone(), value.clone());
+        }
         request.send().await.map_err(|error| ModelError::from_http(&error))
     }
 }
 
-fn header(key: &SecretText) -> Result<HeaderValue, SetupError> {
-    let mut value = HeaderValue::from_str(key.expose()).map_err(|_| SetupError::Key)?;
-    value.set_sensitive(true);
-    Ok(value)
+fn header(kind: ModelKind, key: &SecretText) -> Result<(HeaderName, HeaderValue), SetupError> {
+    let (name, mut value) = match kind {
+        ModelKind::Anthropic => (HeaderName::from_static("x-api-key"), HeaderValue::from_str(key.expose())),
+        ModelKind::OpenAi => {
+            let bearer = SecretText::from(format!("Bearer {}", key.expose()));
+            (AUTHORIZATION, HeaderValue::from_str(bearer.expose()))
+        }
+    };
+    if let Ok(value) = &mut value {
+        value.set_sensitive(true);
+    }
+    Ok((name, value.map_err(|_| SetupError::Key(kind))?))
 }
 
-// Seconds to wait when the API says that it is busy, else nothing.
-fn patience(status: StatusCode, headers: &HeaderMap) -> Option<u64> {
-    if !matches!(status.as_u16(), 429 | 529) {
+// How long to wait when the API says that it is busy or failed, else nothing.
+fn wait(status: StatusCode, headers: &HeaderMap, retries: u32) -> Option<Duration> {
+    if status != StatusCode::TOO_MANY_REQUESTS && !status.is_server_error() {
         return None;
     }
-    let asked = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-    Some(asked.unwrap_or(DEFAULT_PATIENCE))
-}
-
-async fn finish(mut response: Response) -> Result<Answer, ModelError> {
-    match response.status().as_u16() {
-        200 => {}
-        401 | 403 => return Err(ModelError::KeyRefused),
-        429 | 529 => return Err(ModelError::Busy),
-        500..=599 => return Err(ModelError::Server(response.status().as_u16())),
-        other => return Err(ModelError::Status(other)),
-    }
-    let mut bytes = Vec::new();
-    loop {
-        match response.chunk().await {
-            Ok(None) => return Answer::parse(&bytes),
-            Ok(Some(chunk)) if bytes.len() + chunk.len() <= MAX_ANSWER => bytes.extend_from_slice(&chunk),
-            Ok(Some(_)) => return Err(ModelError::TooLarge),
-            Err(error) => return Err(ModelError::from_http(&error)),
-        }
-    }
-}
-
-/// Why the model gave no usable answer. Holds nothing of what was said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ModelError {
-    /// Too many requests, or overloaded, also after the one wait.
-    Busy,
-    /// The model declined to answer.
-    Declined,
-    /// The connection ended in the middle of the answer.
-    HungUp,
-    /// The API refused the key.
-    KeyRefused,
-    /// The answer is not one that we understand.
-    NotUnderstood,
-    /// The API failed.
-    Server(u16),
-    /// The API refused the request.
-    Status(u16),
-    /// No whole answer in time.
-    Timeout,
-    /// The answer is larger than 4 MiB.
-    TooLarge,
-    /// There was no connection to the API.
-    Unreachable,
-}
-
-impl ModelError {
-    fn from_http(error: &reqwest::Error) -> Self {
-        if error.is_timeout() {
-            Self::Timeout
-        } else if error.is_connect() {
-            Self::Unreachable
-        } else {
-            Self::HungUp
-        }
-    }
-
-    /// A stable word for logs.
-    pub(crate) fn class(self) -> &'static str {
-        match self {
-            Self::Busy => "busy",
-            Self::Declined => "declined",
-            Self::HungUp => "hung_up",
-            Self::KeyRefused => "key_refused",
-            Self::NotUnderstood => "not_understood",
-            Self::Server(_) => "server",
-            Self::Status(_) => "status",
-            Self::Timeout => "timeout",
-            Self::TooLarge => "too_large",
-            Self::Unreachable => "unreachable",
-        }
-    }
-
-    /// A few plain words for the person who asked.
-    pub(crate) fn words(self) -> Worded {
-        match self {
-            Self::Busy => Worded::new("the model is busy", "el modelo está ocupado"),
-            Self::Declined => Worded::new("the model declined to answer", "el modelo no quiso responder"),
-            Self::HungUp => Worded::new("the model's API hung up", "la API del modelo cortó la conexión"),
-            Self::KeyRefused => Worded::new("the model's API refused the key", "la API del modelo rechazó la clave"),
-            Self::NotUnderstood => {
-                Worded::new("the model's answer could not be understood", "no se entendió la respuesta del modelo")
-            }
-            Self::Server(status) => Worded::new(
-                format!("the model's API failed with status {status}"),
-                format!("la API del modelo falló con el estado {status}"),
-            ),
-            Self::Status(status) => Worded::new(
-                format!("the model's API refused the request with status {status}"),
-                format!("la API del modelo rechazó la solicitud con el estado {status}"),
-            ),
-            Self::Timeout => Worded::new("the model took too long", "el modelo tardó demasiado"),
-            Self::TooLarge => {
-                Worded::new("the model's answer was too long", "la respuesta del modelo era demasiado larga")
-            }
-            Self::Unreachable => Worded::new("the model could not be reached", "no se pudo contactar al modelo"),
-        }
-    }
-
-    /// The words in one language.
-    pub(crate) fn said(self, language: Language) -> String {
-        self.words().get(language).to_owned()
-    }
+    let wished = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    let usual = FIRST_WAIT.saturating_mul(2_u32.saturating_pow(retries));
+    Some(wished.map_or(usual, Duration::from_secs))
 }
 
 #[cfg(test)]
@@ -249,26 +202,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_busy_api_is_waited_for_and_its_wish_is_read() {
+    fn a_busy_or_failing_api_is_waited_for_longer_each_time_and_its_wish_is_read() {
         let mut headers = HeaderMap::new();
-        assert_eq!(patience(StatusCode::INTERNAL_SERVER_ERROR, &headers), None);
-        assert_eq!(patience(StatusCode::TOO_MANY_REQUESTS, &headers), Some(DEFAULT_PATIENCE));
-        headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
-        assert_eq!(patience(StatusCode::from_u16(529).unwrap(), &headers), Some(1));
+        for status in [200, 307, 400, 401, 404] {
+            assert_eq!(wait(StatusCode::from_u16(status).unwrap(), &headers, 0), None, "{status}");
+        }
+        for status in [429, 500, 502, 529] {
+            let waits = [0, 1, 2].map(|retries| wait(StatusCode::from_u16(status).unwrap(), &headers, retries));
+            assert_eq!(waits, [1, 2, 4].map(|times| Some(FIRST_WAIT * times)), "{status}");
+        }
+        headers.insert(RETRY_AFTER, HeaderValue::from_static("7"));
+        assert_eq!(wait(StatusCode::from_u16(529).unwrap(), &headers, 2), Some(Duration::from_secs(7)));
         headers.insert(RETRY_AFTER, HeaderValue::from_static("soon"));
-        assert_eq!(patience(StatusCode::TOO_MANY_REQUESTS, &headers), Some(DEFAULT_PATIENCE));
+        assert_eq!(wait(StatusCode::TOO_MANY_REQUESTS, &headers, 0), Some(FIRST_WAIT));
+    }
+
+    fn model(kind: ModelKind, url: &str) -> Model {
+        let key = Some(SecretText::from("test-key".to_owned()));
+        Model::new(ModelSettings { kind, url: Url::parse(url).unwrap(), name: "m".to_owned(), key }).unwrap()
     }
 
     #[test]
-    fn debug_shows_no_key() {
-        let settings = ModelSettings {
-            url: Url::parse("https://api.example/base/").unwrap(),
-            name: "m".to_owned(),
-            key: SecretText::from("test-key".to_owned()),
-        };
-        let model = Model::new(settings).unwrap();
-        assert!(!format!("{model:?}").contains("test-key"));
-        assert_eq!(model.endpoint.as_str(), "https://api.example/base/v1/messages");
-        header(&SecretText::from("a\nb".to_owned())).unwrap_err();
+    fn the_path_is_put_behind_the_address_and_debug_shows_no_key() {
+        for (kind, url, endpoint) in [
+            (ModelKind::Anthropic, "https://api.example/base/", "https://api.example/base/v1/messages"),
+            (ModelKind::OpenAi, "http://127.0.0.1:9", "http://127.0.0.1:9/v1/chat/completions"),
+            (ModelKind::OpenAi, "https://vllm.example/v1/", "https://vllm.example/v1/chat/completions"),
+        ] {
+            let model = model(kind, url);
+            assert_eq!(model.endpoint.as_str(), endpoint);
+            assert!(!format!("{model:?} {:?}", model.key).contains("test-key"));
+            let error = header(kind, &SecretText::from("a\nb".to_owned())).unwrap_err();
+            assert!(error.to_string().starts_with(kind.key_setting()), "{error}");
+        }
     }
 }

@@ -188,6 +188,10 @@ async fn list_show_deny_and_history_say_what_the_executor_said() {
             | OperatorSays::Backup { .. }
             | OperatorSays::Freeze
             | OperatorSays::Hello(_)
+            | OperatorSays::Login { .. }
+            | OperatorSays::LoginCallback { .. }
+            | OperatorSays::LoginWait
+            | OperatorSays::Logout { .. }
             | OperatorSays::PageCode { .. }
             | OperatorSays::PinSet { .. }
             | OperatorSays::Restore { .. }

@@ -47,6 +47,17 @@ impl Desk {
         Err(Refusal::new(RefusalCode::NotWaiting, &format!("the agent {agent} is not paused")))
     }
 
+    /// Writes down that the sign-in changes, or must not.
+    pub(crate) async fn note_sign_in(
+        &self,
+        kind: &'static str,
+        viewer: &Viewer,
+        detail: serde_json::Value,
+    ) -> Result<(), Refusal> {
+        self.permitted(viewer)?;
+        self.note(kind, viewer, None, detail).await
+    }
+
     /// Writes down that a backup was made or staged.
     pub(crate) async fn note_keep(&self, kind: &'static str, viewer: &Viewer) -> Result<(), Refusal> {
         self.permitted(viewer)?;

@@ -24,7 +24,7 @@ impl Desk {
             isolation: app.isolation(),
             witness: app.witness(),
             slot: app.config.slot.as_str().to_owned(),
-            sign_in: app.reads.is_some(),
+            sign_in: app.reads.sign_in().facts().usable,
             fence: app.config.fence.as_ref().map_or_else(|| "none".to_owned(), policy::fence::Fence::describe),
             autonomy: if app.config.proposes() { "propose" } else { "observe" }.to_owned(),
             dry_run: app.config.behaviour.dry_run(),
@@ -69,12 +69,12 @@ impl Desk {
             "Set FLEETWATCH_WRITE_DEVICE_IDS or FLEETWATCH_WRITE_TEAM_ID and start the executor again.",
             "Defina FLEETWATCH_WRITE_DEVICE_IDS o FLEETWATCH_WRITE_TEAM_ID y vuelva a iniciar el ejecutor.",
         );
-        say(
-            app.reads.is_none(),
-            RefusalCode::NoSignIn,
-            "Put the token of the writing sign-in into its file (mode 0600) and start the executor again.",
-            "Ponga el token de la cuenta de escritura en su archivo (modo 0600) y vuelva a iniciar el ejecutor.",
-        );
+        let sign_in = app.reads.sign_in().facts();
+        if let Some(trouble) = sign_in.trouble {
+            let code = if sign_in.is_dead() { RefusalCode::SignInDead } else { RefusalCode::NoSignIn };
+            let words = trouble.words();
+            say(true, code, &words.en, &words.es);
+        }
         say(
             app.registry.operators() == 0,
             RefusalCode::NotPermitted,

@@ -274,3 +274,50 @@ fn check_dir_allows_no_permission_beyond_the_most() {
     assert!(error.to_string().contains("has mode 0750, want 0700: chmod 700"), "{error}");
     check_dir(Path::new("/"), Owner::Uid(0), 0o755).unwrap();
 }
+
+#[test]
+fn a_lock_is_held_by_one_at_a_time_and_its_file_is_private() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("token.lock");
+    let held = super::try_lock(&path).unwrap().unwrap();
+    assert!(super::try_lock(&path).unwrap().is_none());
+    drop(held);
+    assert!(super::try_lock(&path).unwrap().is_some());
+    assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_removed_file_is_gone_and_a_link_is_not_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, link) = (folder.path().join("token"), folder.path().join("link"));
+    super::write_private(&path, b"x").unwrap();
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    assert!(matches!(super::remove_private(&link).unwrap_err(), FileError::Symlink { .. }));
+    super::remove_private(&path).unwrap();
+    super::remove_private(&path).unwrap();
+    assert!(!path.exists());
+}
+
+#[test]
+fn two_paths_of_one_file_are_the_same_before_and_after_it_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let (real, other) = (folder.path().join("real"), folder.path().join("other"));
+    std::fs::create_dir(&real).unwrap();
+    std::os::unix::fs::symlink(&real, &other).unwrap();
+    assert!(super::same_file(&real.join("token"), &other.join("token")));
+    assert!(!super::same_file(&real.join("token"), &real.join("sandbox")));
+    super::write_private(&real.join("token"), b"x").unwrap();
+    std::fs::hard_link(real.join("token"), real.join("sandbox")).unwrap();
+    assert!(super::same_file(&real.join("token"), &other.join("sandbox")));
+}
+
+#[test]
+fn a_credential_may_be_readable_by_its_group_and_by_nobody_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("credential");
+    std::fs::write(&path, "secret\n").unwrap();
+    for (mode, fine) in [(0o400, true), (0o440, true), (0o600, true), (0o444, false), (0o660, false)] {
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(super::read_credential(&path).is_ok(), fine, "{mode:o}");
+    }
+}

@@ -65,6 +65,41 @@ pub fn append_open(path: &Path) -> Result<File, FileError> {
     Ok(file)
 }
 
+/// Takes the file at `path` away and syncs its folder. A symbolic link is refused; nothing there is no error.
+///
+/// # Errors
+/// [`FileError`] saying what was found and what to do; the file is then still there.
+pub fn remove_private(path: &Path) -> Result<(), FileError> {
+    let (folder, name) = open_parent(path)?;
+    if is_link(&folder, &name) {
+        return Err(FileError::Symlink { path: path.into() });
+    }
+    match unlinkat(&folder, name.as_os_str(), UnlinkatFlags::NoRemoveDir) {
+        Ok(()) => sync(&folder, path),
+        Err(Errno::ENOENT) => Ok(()),
+        Err(errno) => Err(FileError::io(path, "remove", errno.into())),
+    }
+}
+
+/// A lock between processes; free again when dropped, and when the process ends.
+#[derive(Debug)]
+pub struct FileLock {
+    _file: File,
+}
+
+/// Takes the lock that an empty 0600 file at `path` stands for; `None` while somebody else has it. The file stays.
+///
+/// # Errors
+/// [`FileError`] saying what was found and what to do.
+pub fn try_lock(path: &Path) -> Result<Option<FileLock>, FileError> {
+    let file = append_open(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(FileLock { _file: file })),
+        Err(std::fs::TryLockError::WouldBlock) => Ok(None),
+        Err(std::fs::TryLockError::Error(source)) => Err(FileError::io(path, "lock", source)),
+    }
+}
+
 // Renames only if nothing has the new name.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn rename_new(folder: &File, temp: &OsStr, name: &OsStr) -> nix::Result<()> {

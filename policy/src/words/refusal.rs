@@ -58,7 +58,9 @@ fn pair(code: RefusalCode) -> Pair {
         RefusalCode::RoomRecording => ROOM_RECORDING,
         RefusalCode::RoomStreaming => ROOM_STREAMING,
         RefusalCode::RunBusy => RUN_BUSY,
+        RefusalCode::SignInBusy => SIGN_IN_BUSY,
         RefusalCode::SignInDead => SIGN_IN_DEAD,
+        RefusalCode::SignInFailed => SIGN_IN_FAILED,
         RefusalCode::Stale => STALE,
         RefusalCode::StoreFailed => STORE_FAILED,
         RefusalCode::StreamLocked => STREAM_LOCKED,
@@ -185,8 +187,8 @@ const NO_PIN: Pair = (
     "Aún no tiene PIN. Cree uno con fleetwatchctl pin set.",
 );
 const NO_SIGN_IN: Pair = (
-    "There is no sign-in for writing. Put the sandbox team's token into its file.",
-    "No hay cuenta para escribir. Ponga el token del equipo de pruebas en su archivo.",
+    "There is no sign-in for writing. Run fleetwatchctl login --sandbox.",
+    "No hay inicio de sesión para escribir. Ejecute fleetwatchctl login --sandbox.",
 );
 const NUMBER_NOT_INTEGER: Pair =
     ("A number is not a whole number. Use whole numbers only.", "Un número no es entero. Use solo números enteros.");
@@ -240,9 +242,17 @@ const RUN_BUSY: Pair = (
     "Another approved change is running, or Fleetwatch is stopping. Look at the card again in a moment.",
     "Se está ejecutando otro cambio aprobado, o Fleetwatch se está deteniendo. Vuelva a mirar la tarjeta en un momento.",
 );
+const SIGN_IN_BUSY: Pair = (
+    "Another sign-in is under way. Finish it, or wait until its five minutes are over.",
+    "Hay otro inicio de sesión en curso. Termínelo, o espere a que pasen sus cinco minutos.",
+);
 const SIGN_IN_DEAD: Pair = (
-    "The sign-in for writing is no longer accepted. Put a new token into its file.",
-    "La cuenta para escribir ya no se acepta. Ponga un token nuevo en su archivo.",
+    "The sign-in is no longer accepted. Run fleetwatchctl login (for writing: login --sandbox).",
+    "El inicio de sesión ya no se acepta. Ejecute fleetwatchctl login (para escribir: login --sandbox).",
+);
+const SIGN_IN_FAILED: Pair = (
+    "Signing in or out did not work, and nothing new was kept. The detail says why.",
+    "No se pudo iniciar o cerrar la sesión, y no se guardó nada nuevo. El detalle dice por qué.",
 );
 const STALE: Pair = (
     "Too much time passed since the first read, so nothing was sent. Try again.",

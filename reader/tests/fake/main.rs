@@ -5,6 +5,12 @@ mod fleet;
 #[cfg(test)]
 mod greeting;
 #[cfg(test)]
+mod oauth;
+#[cfg(test)]
+mod renewing;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod session;
+#[cfg(test)]
+mod signing;

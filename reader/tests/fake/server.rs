@@ -7,7 +7,7 @@ use protocol::canonical::Canonical;
 use reader::endpoint::Endpoint;
 use reader::error::ReadError;
 use reader::session::{ReadAnswer, ReadClient, SetupError};
-use reader::token::SignIn;
+use reader::token::{SignIn, Which};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -25,12 +25,19 @@ pub(crate) struct Request {
     pub(crate) method: String,
     pub(crate) head: String,
     pub(crate) body: Value,
+    /// The body as it came.
+    pub(crate) text: String,
 }
 
 impl Request {
     /// The JSON-RPC method.
     pub(crate) fn rpc(&self) -> &str {
         self.body["method"].as_str().unwrap_or_default()
+    }
+
+    /// The path with its query.
+    pub(crate) fn path(&self) -> &str {
+        self.head.split(' ').nth(1).unwrap_or_default()
     }
 
     /// The tool of a call.
@@ -137,7 +144,7 @@ pub(crate) fn client_for(url: &str, slot: Slot) -> Result<ReadClient, SetupError
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     let endpoint = Endpoint::parse(url, slot).unwrap();
     let policy = Arc::new(ToolPolicy::shipped().unwrap());
-    ReadClient::new(endpoint, SignIn::load(&path).unwrap(), policy, Clock::system().unwrap())
+    ReadClient::new(SignIn::load(&path, Which::Normal, endpoint, Clock::system().unwrap()).unwrap(), policy)
 }
 
 async fn serve(mut stream: TcpStream, log: Arc<Mutex<Vec<Request>>>, script: Arc<Script>) -> Option<()> {
@@ -152,7 +159,8 @@ async fn serve(mut stream: TcpStream, log: Arc<Mutex<Vec<Request>>>, script: Arc
             }
         };
         let head = String::from_utf8_lossy(&bytes[..head_end]).into_owned();
-        let mut request = Request { method: head.split(' ').next()?.to_owned(), head, body: Value::Null };
+        let mut request =
+            Request { method: head.split(' ').next()?.to_owned(), head, body: Value::Null, text: String::new() };
         let length: usize = request.header("content-length").map_or(0, |n| n.parse().unwrap());
         while bytes.len() < head_end + length {
             if stream.read_buf(&mut bytes).await.ok()? == 0 {
@@ -160,6 +168,7 @@ async fn serve(mut stream: TcpStream, log: Arc<Mutex<Vec<Request>>>, script: Arc
             }
         }
         request.body = serde_json::from_slice(&bytes[head_end..head_end + length]).unwrap_or(Value::Null);
+        request.text = String::from_utf8_lossy(&bytes[head_end..head_end + length]).into_owned();
         bytes.drain(..head_end + length);
         let (nth, session) = {
             let mut log = log.lock().unwrap();

@@ -1,5 +1,7 @@
-//! A scripted stand-in for the model's API: `POST /v1/messages`. It is no model and says so in every answer.
+//! A scripted stand-in for the model's API, in both kinds: `POST /v1/messages` and `POST /v1/chat/completions`. It is no
+//! model and says so in every answer.
 
+mod chat;
 mod fleet_data;
 mod script;
 mod sse;
@@ -28,6 +30,12 @@ const SLOW: Duration = Duration::from_secs(20);
 /// Long enough for the first half of a cut answer to leave.
 const CUT_PAUSE: Duration = Duration::from_millis(50);
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Api {
+    Chat,
+    Messages,
+}
+
 /// The stand-in's listener.
 #[derive(Clone, Debug)]
 pub(crate) struct Stand {
@@ -47,14 +55,19 @@ impl Stand {
     /// Never; a cut answer is a body that fails.
     pub(crate) async fn answer(self, request: Request<Incoming>) -> Result<Reply, Hangup> {
         let (parts, body) = request.into_parts();
-        if parts.uri.path() != "/v1/messages" || parts.method != Method::POST {
-            return Ok(failure(StatusCode::NOT_FOUND, "not_found_error", "this stand-in knows POST /v1/messages only"));
-        }
+        let api = match parts.uri.path() {
+            "/v1/messages" if parts.method == Method::POST => Api::Messages,
+            "/v1/chat/completions" if parts.method == Method::POST => Api::Chat,
+            _ => {
+                let words = "this stand-in knows POST /v1/messages and /v1/chat/completions only";
+                return Ok(failure(StatusCode::NOT_FOUND, "not_found_error", words));
+            }
+        };
         let body = match web::read_body(body).await {
             Ok(body) => body,
             Err(reply) => return Ok(reply),
         };
-        let checked = match check(&parts.headers, &body) {
+        let checked = match check(api, &parts.headers, &body) {
             Ok(checked) => checked,
             Err(words) => {
                 return Ok(failure(StatusCode::BAD_REQUEST, "invalid_request_error", &words));
@@ -63,10 +76,10 @@ impl Stand {
         if let Ok(kept) = serde_json::from_slice(&body) {
             self.world.keep_model_request(kept);
         }
-        Ok(self.play(&checked, body.len()).await)
+        Ok(self.play(api, &checked, body.len()).await)
     }
 
-    async fn play(&self, checked: &Checked, size: usize) -> Reply {
+    async fn play(&self, api: Api, checked: &Checked, size: usize) -> Reply {
         let question = checked.question();
         if question.contains("SIM:500") {
             return broken();
@@ -80,20 +93,30 @@ impl Stand {
         let blocks = match script::next(checked) {
             Step::Broken => return broken(),
             Step::Say(text) => vec![json!({"type": "text", "text": text})],
+            Step::Use(blocks) if checked.thinking => validate::thoughts().into_iter().chain(blocks).collect(),
             Step::Use(blocks) => blocks,
         };
         let number = self.answers.fetch_add(1, Ordering::Relaxed) + 1;
         let message = message(number, &blocks, size);
-        let pieces = if checked.stream { sse::events(&message) } else { halves(&message.to_string()) };
+        let pieces = match api {
+            Api::Chat => chat::chunks(&message),
+            Api::Messages if checked.stream => sse::events(&message),
+            Api::Messages => halves(&message.to_string()),
+        };
         let kind = if checked.stream { "text/event-stream" } else { "application/json" };
         send(kind, pieces, question.contains("SIM:cut"))
     }
 }
 
-fn check(headers: &HeaderMap, body: &[u8]) -> Result<Checked, String> {
-    validate::headers(headers)?;
-    let body: Value = serde_json::from_slice(body).map_err(|error| format!("the body is not JSON: {error}"))?;
-    validate::body(&body)
+fn check(api: Api, headers: &HeaderMap, body: &[u8]) -> Result<Checked, String> {
+    let parsed = || serde_json::from_slice::<Value>(body).map_err(|error| format!("the body is not JSON: {error}"));
+    match api {
+        Api::Chat => chat::body(&parsed()?),
+        Api::Messages => {
+            validate::headers(headers)?;
+            validate::body(&parsed()?)
+        }
+    }
 }
 
 fn message(number: u64, blocks: &[Value], size: usize) -> Value {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 /// Longest piece of text in one event, in characters.
-const PIECE: usize = 24;
+pub(super) const PIECE: usize = 24;
 
 /// The events of this message, each ready to be sent.
 pub(crate) fn events(message: &Value) -> Vec<String> {
@@ -33,29 +33,47 @@ pub(crate) fn events(message: &Value) -> Vec<String> {
 
 fn block_events(index: usize, block: &Value, events: &mut Vec<String>) {
     let mut empty = block.clone();
-    let (text, kind, field) = if block["type"] == "tool_use" {
-        empty["input"] = json!({});
-        (block["input"].to_string(), "input_json_delta", "partial_json")
-    } else {
-        empty["text"] = json!("");
-        let text = block["text"].as_str().unwrap_or_default();
-        (text.to_owned(), "text_delta", "text")
-    };
+    let words = |field: &str| block[field].as_str().unwrap_or_default().to_owned();
+    let mut deltas = Vec::new();
+    match block["type"].as_str() {
+        Some("tool_use") => {
+            empty["input"] = json!({});
+            deltas.extend(pieces(&block["input"].to_string(), "input_json_delta", "partial_json"));
+        }
+        Some("thinking") => {
+            empty["thinking"] = json!("");
+            empty["signature"] = json!("");
+            deltas.extend(pieces(&words("thinking"), "thinking_delta", "thinking"));
+            deltas.push(json!({"type": "signature_delta", "signature": block["signature"]}));
+        }
+        Some("text") => {
+            empty["text"] = json!("");
+            deltas.extend(pieces(&words("text"), "text_delta", "text"));
+        }
+        // Comes whole.
+        Some(_) | None => {}
+    }
     events.push(event(
         "content_block_start",
         &json!({"type": "content_block_start", "index": index, "content_block": empty}),
     ));
-    let characters: Vec<char> = text.chars().collect();
-    for piece in characters.chunks(PIECE) {
-        let piece: String = piece.iter().collect();
-        let mut delta = json!({"type": kind});
-        delta[field] = json!(piece);
+    for delta in deltas {
         events.push(event(
             "content_block_delta",
             &json!({"type": "content_block_delta", "index": index, "delta": delta}),
         ));
     }
     events.push(event("content_block_stop", &json!({"type": "content_block_stop", "index": index})));
+}
+
+fn pieces(text: &str, kind: &str, field: &str) -> Vec<Value> {
+    let characters: Vec<char> = text.chars().collect();
+    let delta = |piece: &[char]| {
+        let mut delta = json!({"type": kind});
+        delta[field] = json!(piece.iter().collect::<String>());
+        delta
+    };
+    characters.chunks(PIECE).map(delta).collect()
 }
 
 fn event(name: &str, data: &Value) -> String {

@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use hyper::header::HeaderMap;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+/// Most blocks with a cache mark.
+const MOST_MARKS: usize = 4;
 const VERSIONS: [&str; 2] = ["2023-06-01", "2023-01-01"];
 
 /// Who speaks.
@@ -53,6 +55,8 @@ pub(crate) struct Message {
 pub(crate) struct Checked {
     /// Server-sent events are wanted.
     pub(crate) stream: bool,
+    /// Thoughts are wanted.
+    pub(crate) thinking: bool,
     /// All messages, the last one by the user.
     pub(crate) messages: Vec<Message>,
     /// The names of the offered tools.
@@ -140,11 +144,69 @@ pub(crate) fn body(body: &Value) -> Result<Checked, String> {
         return Err("stream: must be true or false".to_owned());
     }
     let stream = stream == true;
+    let thinking = thinking(&body["thinking"])?;
+    let marks = marks(body);
+    if marks > MOST_MARKS {
+        return Err(format!("A maximum of {MOST_MARKS} blocks with cache_control may be provided. Found {marks}."));
+    }
     system(&body["system"])?;
     let tools = tools(&body["tools"])?;
     let messages = messages(&body["messages"])?;
     answered(&messages)?;
-    Ok(Checked { stream, messages, tools })
+    if thinking {
+        thoughts_came_back(&body["messages"])?;
+    }
+    Ok(Checked { stream, thinking, messages, tools })
+}
+
+fn thinking(thinking: &Value) -> Result<bool, String> {
+    match thinking["type"].as_str() {
+        None if thinking.is_null() => Ok(false),
+        Some("disabled") => Ok(false),
+        Some("adaptive") => Ok(true),
+        Some(_) | None => Err("thinking.type: adaptive or disabled".to_owned()),
+    }
+}
+
+// Marks on blocks, wherever they are.
+fn marks(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(marks).sum(),
+        Value::Object(members) => {
+            usize::from(members.contains_key("cache_control")) + members.values().map(marks).sum::<usize>()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
+}
+
+/// What stands before every tool call of this stand-in when thoughts are wanted.
+pub(crate) fn thoughts() -> [Value; 2] {
+    let thought = "The script looks for the next step.\n«Sala» \u{202e}";
+    [
+        json!({"type": "thinking", "thinking": thought, "signature": signature(thought)}),
+        json!({"type": "redacted_thinking", "data": "c2ltLW9wYXF1ZQ=="}),
+    ]
+}
+
+fn signature(thought: &str) -> String {
+    let sum = thought
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    format!("sim-{sum:016x}")
+}
+
+/// A tool call of this stand-in comes back with the thoughts that stood before it, unchanged.
+fn thoughts_came_back(messages: &Value) -> Result<(), String> {
+    for (place, message) in messages.as_array().map_or(&[][..], Vec::as_slice).iter().enumerate() {
+        let blocks = message["content"].as_array().map_or(&[][..], Vec::as_slice);
+        let ours = |block: &Value| block["id"].as_str().is_some_and(|id| id.starts_with("toolu_sim_"));
+        if blocks.iter().any(ours) && !blocks.starts_with(&thoughts()) {
+            return Err(format!(
+                "messages.{place}.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn system(system: &Value) -> Result<(), String> {
@@ -239,6 +301,8 @@ fn block(value: &Value, role: Role) -> Result<Block, String> {
         ("tool_result", Role::User) => {
             Ok(Block::Result { id: text("tool_use_id")?, text: result_text(&value["content"])? })
         }
+        ("thinking", Role::Assistant) if !value["signature"].is_string() => Err("signature: Field required".to_owned()),
+        ("redacted_thinking", Role::Assistant) if !value["data"].is_string() => Err("data: Field required".to_owned()),
         ("thinking" | "redacted_thinking", Role::Assistant) | ("image" | "document", Role::User) => Ok(Block::Other),
         (kind, _) => Err(format!("a block of type {kind:?} is not allowed here")),
     }
@@ -257,7 +321,7 @@ fn result_text(content: &Value) -> Result<String, String> {
 }
 
 /// Every tool call is answered in the very next message, first thing, and nothing else is.
-fn answered(messages: &[Message]) -> Result<(), String> {
+pub(super) fn answered(messages: &[Message]) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     for (place, message) in messages.iter().enumerate() {
         let asked: BTreeSet<&str> = match place.checked_sub(1).and_then(|last| messages.get(last)) {
@@ -292,8 +356,6 @@ fn answered(messages: &[Message]) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn request(messages: &Value) -> Value {
@@ -346,6 +408,29 @@ mod tests {
             let error = body(&request(&messages)).expect_err("refused");
             assert!(error.contains(words), "{messages}: {error}");
         }
+    }
+
+    #[test]
+    fn thoughts_must_come_back_unchanged_and_marks_are_counted() {
+        let mut good = request(&json!([
+            {"role": "user", "content": "hello"},
+            {"role": "assistant", "content": thoughts().into_iter().chain([json!({"type": "tool_use", "id": "toolu_sim_1", "name": "a", "input": {}})]).collect::<Vec<_>>()},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_sim_1", "content": "x"}]},
+        ]));
+        good["thinking"] = json!({"type": "adaptive"});
+        assert!(body(&good).expect("good").thinking);
+        let mut changed = good.clone();
+        changed["messages"][1]["content"][0]["thinking"] = json!("another");
+        assert!(body(&changed).expect_err("refused").contains("cannot be modified"));
+        let mut lost = good.clone();
+        lost["messages"][1]["content"].as_array_mut().expect("blocks").remove(1);
+        assert!(body(&lost).expect_err("refused").contains("cannot be modified"));
+        let mut unsigned = good.clone();
+        unsigned["messages"][1]["content"][0]["signature"] = Value::Null;
+        assert!(body(&unsigned).expect_err("refused").contains("signature"));
+        let mark = json!({"type": "ephemeral"});
+        good["system"] = json!(vec![json!({"type": "text", "text": "s", "cache_control": mark}); 5]);
+        assert!(body(&good).expect_err("refused").contains("maximum of 4"));
     }
 
     #[test]

@@ -41,6 +41,7 @@ pub struct Builder {
     sandbox_text: String,
     assistant: bool,
     model: bool,
+    chat: bool,
     pin: bool,
     proxy: bool,
     executor: String,
@@ -62,6 +63,7 @@ impl Default for Builder {
             sandbox_text: "sandbox-token-of-this-test".to_owned(),
             assistant: true,
             model: true,
+            chat: false,
             pin: true,
             proxy: false,
             executor: "fleetwatch-executor".to_owned(),
@@ -92,6 +94,19 @@ impl Builder {
     #[must_use]
     pub fn sandbox_rooms(self, count: u32) -> Self {
         self.sim_option("--sandbox-rooms", &count.to_string())
+    }
+
+    /// People can sign in to the fleet, with access tokens that are good for so many seconds; nobody has yet.
+    #[must_use]
+    pub fn oauth(mut self, seconds: u32) -> Self {
+        self.sim.push("--oauth".into());
+        let world = self.sim_option("--oauth-seconds", &seconds.to_string());
+        // An empty setting is an absent one: each daemon's file is then in its own state folder.
+        world
+            .executor_setting("FLEETWATCH_SANDBOX_TOKEN_FILE", "")
+            .executor_setting("FLEETWATCH_OAUTH_CALLBACK_PORT", "0")
+            .assistant_setting("FLEETWATCH_TOKEN_FILE", "")
+            .assistant_setting("FLEETWATCH_OAUTH_CALLBACK_PORT", "0")
     }
 
     /// What goes wrong at every write; [`super::Sim::set`] can change it later.
@@ -188,6 +203,13 @@ impl Builder {
     #[must_use]
     pub fn without_assistant(mut self) -> Self {
         self.assistant = false;
+        self
+    }
+
+    /// The scripted model speaks the chat-completions API, and wants no key.
+    #[must_use]
+    pub fn chat_model(mut self) -> Self {
+        self.chat = true;
         self
     }
 
@@ -337,7 +359,13 @@ impl Builder {
             ("FLEETWATCH_ASSISTANT_STATE_DIR".to_owned(), folder.join("assistant").into()),
             ("FLEETWATCH_TOKEN_FILE".to_owned(), (&sim.normal).into()),
         ]);
-        if self.model {
+        if self.chat {
+            settings.extend([
+                ("FLEETWATCH_MODEL_KIND".to_owned(), "openai".into()),
+                ("FLEETWATCH_OPENAI_URL".to_owned(), model.into()),
+                ("FLEETWATCH_AI_MODEL".to_owned(), "a-model-in-the-building".into()),
+            ]);
+        } else if self.model {
             settings.insert("FLEETWATCH_ANTHROPIC_URL".to_owned(), model.into());
             settings.insert("FLEETWATCH_ANTHROPIC_API_KEY_FILE".to_owned(), folder.join("secrets/model-key").into());
         }

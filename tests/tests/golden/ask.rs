@@ -1,9 +1,10 @@
 //! `ask.sock`.
 
 use crate::sheet::{ID, Sheet};
-use crate::values::{hello, number, refusal};
+use crate::values::{hello, login_link, number, refusal, signed_in};
 use protocol::ask::{AnsweredBy, AskerSays, AssistantSays, AssistantStatus};
 use protocol::hello::{Reply, Request};
+use protocol::signin::Pasted;
 
 pub(crate) fn sheet() -> Sheet {
     let mut sheet = Sheet::new("ask", "ask.sock: what an asker and the assistant say to each other");
@@ -22,7 +23,12 @@ pub(crate) fn sheet() -> Sheet {
 fn asked() -> Vec<AskerSays> {
     vec![
         AskerSays::Ask { question: "¿Está grabando el Aula 3?".to_owned() },
+        AskerSays::DeviceIds,
         AskerSays::Hello(hello()),
+        AskerSays::Login,
+        AskerSays::LoginCallback { address: Pasted::new("http://127.0.0.1:8765/callback?code=c&state=s") },
+        AskerSays::LoginWait,
+        AskerSays::Logout,
         AskerSays::Propose {
             tool: "reboot_device".to_owned(),
             arguments: br#"{"device_id":"20311112222"}"#.to_vec(),
@@ -35,12 +41,19 @@ fn asked() -> Vec<AskerSays> {
 fn answered() -> Vec<AssistantSays> {
     vec![
         AssistantSays::Answer { text: "Two rooms record.".to_owned(), by: AnsweredBy::Model { name: "m".to_owned() } },
+        AssistantSays::DeviceIds { ids: vec!["20311112222".to_owned()] },
         AssistantSays::Done,
         AssistantSays::Hello(hello()),
+        AssistantSays::LoginLink(login_link()),
+        AssistantSays::LoginWaiting,
         AssistantSays::NotProposed(refusal()),
+        AssistantSays::Piece { text: "Two rooms record.".to_owned() },
+        AssistantSays::PiecesVoid,
         AssistantSays::Proposed { number: number(12) },
         AssistantSays::Reading { tool: "get_devices".to_owned() },
         AssistantSays::Refused(refusal()),
+        AssistantSays::SignedIn(signed_in()),
+        AssistantSays::SignedOut { revoked: true },
         AssistantSays::Status(Box::new(full_status())),
     ]
 }
@@ -81,7 +94,12 @@ fn bare_status() -> AssistantStatus {
 fn question(say: &AskerSays) -> &'static str {
     match say {
         AskerSays::Ask { .. } => "ask",
+        AskerSays::DeviceIds => "device_ids",
         AskerSays::Hello(_) => "hello",
+        AskerSays::Login => "login",
+        AskerSays::LoginCallback { .. } => "login_callback",
+        AskerSays::LoginWait => "login_wait",
+        AskerSays::Logout => "logout",
         AskerSays::Propose { .. } => "propose",
         AskerSays::Status => "status",
     }
@@ -90,12 +108,19 @@ fn question(say: &AskerSays) -> &'static str {
 fn answer(say: &AssistantSays) -> &'static str {
     match say {
         AssistantSays::Answer { .. } => "answer",
+        AssistantSays::DeviceIds { .. } => "device_ids",
         AssistantSays::Done => "done",
         AssistantSays::Hello(_) => "hello",
+        AssistantSays::LoginLink(_) => "login_link",
+        AssistantSays::LoginWaiting => "login_waiting",
         AssistantSays::NotProposed(_) => "not_proposed",
+        AssistantSays::Piece { .. } => "piece",
+        AssistantSays::PiecesVoid => "pieces_void",
         AssistantSays::Proposed { .. } => "proposed",
         AssistantSays::Reading { .. } => "reading",
         AssistantSays::Refused(_) => "refused",
+        AssistantSays::SignedIn(_) => "signed_in",
+        AssistantSays::SignedOut { .. } => "signed_out",
         AssistantSays::Status(_) => "status",
     }
 }

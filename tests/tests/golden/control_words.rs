@@ -1,7 +1,7 @@
 //! `control.sock`.
 
 use crate::sheet::{ID, Sheet};
-use crate::values::{hello, label, news, number, refusal, worded};
+use crate::values::{hello, label, login_link, news, number, refusal, signed_in, worded};
 use control::card::{ArgumentFact, Card, CardFacts, HistoryRow, NamedFact, TargetFact, Waiting};
 use control::message::{Approve, AuditReport, AuditRow, ExecutorSays, OperatorSays};
 use control::pin::PinEntry;
@@ -11,6 +11,7 @@ use protocol::hello::{Isolation, Reply, Request};
 use protocol::propose::ProposalState;
 use protocol::refusal::RefusalCode;
 use protocol::shown::Worded;
+use protocol::signin::Pasted;
 use serde_json::json;
 
 pub(crate) fn sheet() -> Sheet {
@@ -52,6 +53,10 @@ fn asked() -> Vec<OperatorSays> {
         OperatorSays::Hello(hello()),
         OperatorSays::History { most: 200, search: Some("Hall A".to_owned()) },
         OperatorSays::List,
+        OperatorSays::Login { known: Some(vec!["20311112222".to_owned()]), pin: pin("my-pin-22") },
+        OperatorSays::LoginCallback { address: Pasted::new("http://127.0.0.1:8765/callback?code=c&state=s") },
+        OperatorSays::LoginWait,
+        OperatorSays::Logout { pin: pin("my-pin-22") },
         OperatorSays::PageCode { pin: pin("my-pin-22") },
         OperatorSays::PinSet { old: Some(pin("old-pin-1")), new: pin("new-pin-2") },
         OperatorSays::ProposeUndo { number: number(2) },
@@ -75,11 +80,15 @@ fn answered() -> Vec<ExecutorSays> {
         ExecutorSays::Frozen { numbers: vec![number(3)] },
         ExecutorSays::Hello(hello()),
         ExecutorSays::History(vec![ended_row(), waiting_row()]),
+        ExecutorSays::LoginLink(login_link()),
+        ExecutorSays::LoginWaiting,
         ExecutorSays::PageCode { code: "12345678".to_owned(), seconds: 120 },
         ExecutorSays::PinSaved,
         ExecutorSays::Refused(refusal()),
         ExecutorSays::RestorePart,
         ExecutorSays::RestoreStaged,
+        ExecutorSays::SignedIn(signed_in()),
+        ExecutorSays::SignedOut { revoked: false },
         ExecutorSays::Status(Box::new(status())),
         ExecutorSays::Thawed,
         ExecutorSays::Waiting(vec![waiting()]),
@@ -250,6 +259,10 @@ fn question(say: &OperatorSays) -> &'static str {
         OperatorSays::Hello(_) => "hello",
         OperatorSays::History { .. } => "history",
         OperatorSays::List => "list",
+        OperatorSays::Login { .. } => "login",
+        OperatorSays::LoginCallback { .. } => "login_callback",
+        OperatorSays::LoginWait => "login_wait",
+        OperatorSays::Logout { .. } => "logout",
         OperatorSays::PageCode { .. } => "page_code",
         OperatorSays::PinSet { .. } => "pin_set",
         OperatorSays::ProposeUndo { .. } => "propose_undo",
@@ -273,11 +286,15 @@ fn answer(say: &ExecutorSays) -> &'static str {
         ExecutorSays::Frozen { .. } => "frozen",
         ExecutorSays::Hello(_) => "hello",
         ExecutorSays::History(_) => "history",
+        ExecutorSays::LoginLink(_) => "login_link",
+        ExecutorSays::LoginWaiting => "login_waiting",
         ExecutorSays::PageCode { .. } => "page_code",
         ExecutorSays::PinSaved => "pin_saved",
         ExecutorSays::Refused(_) => "refused",
         ExecutorSays::RestorePart => "restore_part",
         ExecutorSays::RestoreStaged => "restore_staged",
+        ExecutorSays::SignedIn(_) => "signed_in",
+        ExecutorSays::SignedOut { .. } => "signed_out",
         ExecutorSays::Status(_) => "status",
         ExecutorSays::Thawed => "thawed",
         ExecutorSays::Waiting(_) => "waiting",

@@ -5,6 +5,7 @@ use protocol::ids::{Label, ProposalNumber};
 use protocol::propose::{News, ProposalState};
 use protocol::refusal::{Refusal, RefusalCode};
 use protocol::shown::Worded;
+use protocol::signin::{LoginLink, SignedIn};
 
 pub(crate) fn hello() -> Hello {
     Hello { wire: 1, build: "fleetwatch golden".to_owned() }
@@ -36,5 +37,19 @@ pub(crate) fn news() -> News {
         state: ProposalState::Refused,
         refusal: Some(refusal()),
         detail: "Niño".to_owned(),
+    }
+}
+
+pub(crate) fn login_link() -> LoginLink {
+    LoginLink { url: "https://a.example/authorize?state=s".to_owned(), host: "a.example".to_owned(), seconds: 300 }
+}
+
+pub(crate) fn signed_in() -> SignedIn {
+    SignedIn {
+        scope: Some("devices".to_owned()),
+        expires_in: Some(3_600),
+        renewed: true,
+        devices: Some(3),
+        notes: vec![worded("note")],
     }
 }

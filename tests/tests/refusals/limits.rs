@@ -13,7 +13,7 @@ const SOON: Duration = Duration::from_secs(5);
 #[track_caller]
 fn refused_unread(world: &World, agent: &str, arguments: &Value) -> Refusal {
     let before = world.sim_log().len();
-    let refusal = world.propose(agent, RECORD, arguments).unwrap_err();
+    let Err(refusal) = world.propose(agent, RECORD, arguments) else { must(Err("it was admitted"), agent) };
     assert_eq!(world.sim_log().len(), before, "reads of the fleet for {refusal}");
     refusal
 }

@@ -122,7 +122,7 @@ for number in range(count):
 fn sixty_strangers_at_the_sign_in_form_do_not_make_the_operator_wait() {
     let world = World::builder().without_assistant().start();
     if !is_root(&world) {
-        println!("skipped: only root can be another user");
+        skipped("only root can be another user");
         return;
     }
     let port = world.stranger_page().address().rsplit_once(':').map(|(_, port)| port.to_owned()).unwrap_or_default();

@@ -7,7 +7,9 @@ use control::pin::PinEntry;
 use fleetwatch_tests::hex;
 use fleetwatch_tests::needles::Needles;
 use fleetwatch_tests::variants::{variant_of, variants_of};
-use fleetwatch_tests::world::{ControlClient, PageClient, READING, World, draft, must, recording, some, until};
+use fleetwatch_tests::world::{
+    ControlClient, PageClient, READING, World, draft, must, recording, skipped, some, until,
+};
 use protocol::frame;
 use protocol::hello::{Hello, Reply, Request};
 use protocol::ids::{Label, ProposalNumber};
@@ -222,7 +224,7 @@ fn approvals(world: &World) -> i64 {
 #[test]
 fn the_assistants_user_writes_nothing_at_any_of_the_executors_doors() {
     if !has_namespaces() {
-        println!("skipped: only root can be another user, on a machine with another group");
+        skipped("only root can be another user, on a machine with another group (mount namespaces)");
         return;
     }
     let world = two_users();
@@ -278,7 +280,7 @@ fn searched(uid: u32, needles: &Needles, pids: &[u32], folders: &[&Path]) -> (Ve
 #[test]
 fn the_assistants_user_finds_the_writing_sign_in_nowhere() {
     if !has_namespaces() {
-        println!("skipped: only root can be another user, on a machine with another group");
+        skipped("only root can be another user, on a machine with another group (mount namespaces)");
         return;
     }
     let mut world = two_users();

@@ -64,7 +64,7 @@ fn a_proposal_under_another_number_is_neither_approved_nor_consumed() {
     let mut world = World::new();
     let number = world.approved();
     world.sql("PRAGMA foreign_keys = OFF; UPDATE proposals SET number = 99; UPDATE approvals SET proposal = 99");
-    assert!(world.store.consume(number).is_err());
+    world.store.consume(number).unwrap_err();
     assert_eq!(code(world.store.consume(moved)), RefusalCode::BindingMismatch);
     assert_eq!(std::fs::read_to_string(world.folder.path().join("state/spent.log")).unwrap(), "");
 }

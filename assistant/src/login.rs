@@ -1,0 +1,148 @@
+//! The normal sign-in on `ask.sock`: begun, watched and ended by one connection, kept by this process. A right to ask is no
+//! right to say as whom the fleet is read (issue line 3.1).
+
+use crate::desk::Desk;
+use host::socket;
+use protocol::ask::AssistantSays;
+use protocol::refusal::{Refusal, RefusalCode};
+use protocol::signin::{LoginLink, MAX_IDS, MAX_PASTED, Pasted, SignedIn};
+use reader::oauth::{Attempt, OauthError};
+use reader::session::ReadClient;
+use reader::token::{NewSignIn, SignedOut};
+use std::time::Duration;
+
+/// Members may sign the assistant in where the daemons have users of their own.
+const OPERATORS: &str = "fleetwatch-operators";
+/// Longest wait for one answer about the person's progress.
+const WAIT: Duration = Duration::from_secs(1);
+/// How long the daemon waits for the person, in seconds.
+const PERSON: u32 = 300;
+
+/// One asker's connection: who it is, and the sign-in that it began.
+#[derive(Debug)]
+pub(crate) struct Asker {
+    uid: u32,
+    attempt: Option<Attempt>,
+}
+
+impl Asker {
+    /// A connection of this user.
+    pub(crate) fn new(uid: u32) -> Self {
+        Self { uid, attempt: None }
+    }
+
+    fn may_sign_in(&self) -> Result<(), Refusal> {
+        if self.uid == 0 || self.uid == socket::my_uid() || socket::is_member(self.uid, OPERATORS) {
+            return Ok(());
+        }
+        let who = "only root, the assistant's own user and members of fleetwatch-operators sign it in or out";
+        Err(Refusal::new(RefusalCode::NotPermitted, who))
+    }
+
+    /// `DeviceIds`.
+    pub(crate) async fn device_ids(&self, desk: &Desk) -> Result<AssistantSays, Refusal> {
+        self.may_sign_in()?;
+        let team = live(desk)?.team().await.map_err(|error| error.refusal())?;
+        if team.devices.len() > MAX_IDS {
+            return Err(Refusal::new(RefusalCode::TooLarge, "the team has more than 5,000 units"));
+        }
+        Ok(AssistantSays::DeviceIds { ids: team.devices.iter().map(|device| device.id.to_string()).collect() })
+    }
+
+    /// `Login`.
+    pub(crate) async fn begin(&mut self, desk: &Desk) -> Result<AssistantSays, Refusal> {
+        self.may_sign_in()?;
+        // Begun anew on the same connection: the older one ends first.
+        self.attempt = None;
+        let attempt = live(desk)?.sign_in().begin(desk.callback_port).await.map_err(|error| refusal(&error))?;
+        let link = LoginLink { url: attempt.link().to_owned(), host: attempt.host().to_owned(), seconds: PERSON };
+        self.attempt = Some(attempt);
+        Ok(AssistantSays::LoginLink(link))
+    }
+
+    /// `LoginCallback`.
+    pub(crate) fn paste(&self, address: &Pasted) -> Result<AssistantSays, Refusal> {
+        let attempt = self.attempt.as_ref().ok_or_else(none_begun)?;
+        if address.expose().len() > MAX_PASTED {
+            return Err(Refusal::bare(RefusalCode::TooLarge));
+        }
+        attempt.paste(address.expose()).map_err(|error| refusal(&error))?;
+        Ok(AssistantSays::LoginWaiting)
+    }
+
+    /// `LoginWait`.
+    pub(crate) async fn wait(&mut self, desk: &Desk) -> Result<AssistantSays, Refusal> {
+        let attempt = self.attempt.as_mut().ok_or_else(none_begun)?;
+        let sign_in = live(desk)?.sign_in();
+        let Some(ended) = sign_in.signed(attempt, WAIT).await else { return Ok(AssistantSays::LoginWaiting) };
+        self.attempt = None;
+        let new: NewSignIn = ended.map_err(|error| refusal(&error))?;
+        let adopted = sign_in.adopt(new).await;
+        adopted.map_err(|error| Refusal::new(RefusalCode::SignInFailed, &error.to_string()))?;
+        desk.fleet.signed_in_anew().await;
+        let facts = sign_in.facts();
+        tracing::info!(uid = self.uid, "signed in to the fleet");
+        let left = |at: i64| u64::try_from(at.saturating_sub(desk.clock.unix())).unwrap_or(0);
+        Ok(AssistantSays::SignedIn(SignedIn {
+            scope: facts.scope,
+            expires_in: facts.expires_at.map(left),
+            renewed: facts.renewed,
+            devices: None,
+            notes: Vec::new(),
+        }))
+    }
+
+    /// `Logout`.
+    pub(crate) async fn end(&mut self, desk: &Desk) -> Result<AssistantSays, Refusal> {
+        self.may_sign_in()?;
+        self.attempt = None;
+        let done = live(desk)?.sign_in().sign_out().await;
+        let done = done.map_err(|error| Refusal::new(RefusalCode::SignInFailed, &error.to_string()))?;
+        desk.fleet.signed_in_anew().await;
+        tracing::info!(uid = self.uid, ?done, "signed out of the fleet");
+        match done {
+            SignedOut::Nothing => Err(Refusal::new(RefusalCode::SignInFailed, "nobody was signed in")),
+            SignedOut::NotRevoked => Ok(AssistantSays::SignedOut { revoked: false }),
+            SignedOut::Revoked => Ok(AssistantSays::SignedOut { revoked: true }),
+        }
+    }
+}
+
+fn live(desk: &Desk) -> Result<&ReadClient, Refusal> {
+    desk.fleet.live().ok_or_else(|| Refusal::bare(RefusalCode::NoSignIn))
+}
+
+fn none_begun() -> Refusal {
+    Refusal::new(RefusalCode::SignInFailed, "no sign-in is under way on this connection")
+}
+
+fn refusal(error: &OauthError) -> Refusal {
+    match error {
+        OauthError::Busy => Refusal::bare(RefusalCode::SignInBusy),
+        OauthError::Denied
+        | OauthError::Machine
+        | OauthError::Misbehaved(_)
+        | OauthError::NotThisCallback
+        | OauthError::OtherIssuer
+        | OauthError::Port(_)
+        | OauthError::Refused(_)
+        | OauthError::Status(_)
+        | OauthError::Store
+        | OauthError::TimedOut
+        | OauthError::Unreachable => Refusal::new(RefusalCode::SignInFailed, &error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stranger_who_may_ask_may_not_sign_in() {
+        // Nobody is a member of a group that this machine lacks, and uid 65534 is no operator.
+        let error = Asker::new(65_534).may_sign_in().unwrap_err();
+        assert_eq!(error.code, RefusalCode::NotPermitted);
+        Asker::new(0).may_sign_in().unwrap();
+        Asker::new(socket::my_uid()).may_sign_in().unwrap();
+    }
+}

@@ -1,0 +1,71 @@
+use super::*;
+use policy::call::Slot;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+fn load(text: &str, mode: u32) -> (tempfile::TempDir, Result<Arc<SignIn>, SignInError>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sign-in");
+    if mode != 0 {
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let endpoint = Endpoint::parse("http://127.0.0.1:9/mcp", Slot::Sim).unwrap();
+    let sign_in = SignIn::load(&path, Which::Normal, endpoint, Clock::system().unwrap());
+    (folder, sign_in)
+}
+
+#[test]
+fn a_private_file_is_a_sign_in_that_prints_nothing() {
+    let (_folder, sign_in) = load("bearer-never-show\n", 0o600);
+    let sign_in = sign_in.unwrap();
+    assert!(!format!("{sign_in:?}").contains("never-show"));
+    let header = sign_in.header().unwrap();
+    assert_eq!(header.as_bytes(), b"Bearer bearer-never-show");
+    assert!(!format!("{header:?}").contains("never-show"));
+    let facts = sign_in.facts();
+    assert!(facts.usable && !facts.renewed && facts.trouble.is_none());
+}
+
+#[test]
+fn a_missing_file_is_a_sign_in_that_nobody_has_made_yet() {
+    let (folder, sign_in) = load("", 0);
+    let sign_in = sign_in.unwrap();
+    assert!(sign_in.header().is_none());
+    assert_eq!(sign_in.facts().trouble, Some(Trouble::Missing(Which::Normal)));
+    // Put there later by a person: found without a restart.
+    files::write_private(&folder.path().join("sign-in"), b"bearer\n").unwrap();
+    assert!(sign_in.facts().usable);
+}
+
+#[test]
+fn an_open_file_and_a_file_without_a_bearer_are_refused() {
+    let (_folder, sign_in) = load("bearer-never-show", 0o644);
+    assert!(matches!(sign_in.unwrap_err(), SignInError::File(FileError::WrongMode { .. })));
+    for text in
+        ["Bearer never-show", "never-show\nagain", "never-show\u{e9}", "{\"never-show\": 1}", &"x".repeat(8_193)]
+    {
+        let (_folder, sign_in) = load(text, 0o600);
+        let error = sign_in.unwrap_err();
+        assert!(matches!(error, SignInError::NotASignIn { .. }), "{error}");
+        assert!(!format!("{error} {error:?}").contains("never-show"));
+    }
+}
+
+#[test]
+fn only_a_file_in_the_service_managers_folder_is_its_credential() {
+    let path = Path::new("/run/credentials/a.service/sign-in");
+    for (folder, is) in [(Some("/run/credentials/a.service"), true), (Some("/run/cred"), false), (Some(""), false)] {
+        assert_eq!(is_credential(path, folder.map(OsString::from)), is, "{folder:?}");
+    }
+    assert!(!is_credential(path, None));
+}
+
+#[test]
+fn one_sign_in_at_a_time() {
+    let logins = Arc::new(Semaphore::new(1));
+    let first = turn(&logins).unwrap();
+    assert_eq!(turn(&logins).unwrap_err(), OauthError::Busy);
+    drop(first);
+    drop(turn(&logins).unwrap());
+}

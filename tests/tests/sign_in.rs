@@ -1,0 +1,315 @@
+//! Signing in with real daemons against the simulator's authorization server: both slots, headless, twice with one account,
+//! and what never happens to a token (issue lines 3.1 to 3.6).
+
+#![cfg(test)]
+#![expect(clippy::wildcard_enum_match_arm, reason = "any other word is the end of the test")]
+
+use control::message::{ExecutorSays, OperatorSays};
+use fleetwatch_tests::binary;
+use fleetwatch_tests::world::{AskClient, Asking, ControlClient, World, answered, code_of, must, recording, some};
+use protocol::ask::{AskerSays, AssistantSays};
+use protocol::propose::ProposalState;
+use protocol::refusal::{Refusal, RefusalCode as Code};
+use protocol::signin::{LoginLink, Pasted, SignedIn};
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+// Chooses an account on the simulator's page; gives the address that the browser is sent to.
+#[track_caller]
+fn choose(link: &str, account: &str) -> String {
+    let rest = some(link.strip_prefix("http://"), "a link of the simulator");
+    let (address, path) = some(rest.split_once('/'), "a path");
+    let page = Asking::new(address, "GET", &format!("/{path}")).send();
+    assert!(page.status == 200 && page.body.contains("account=sandbox"), "{}", page.body);
+    let answer = Asking::new(address, "GET", &format!("/{path}&account={account}")).send();
+    assert_eq!(answer.status, 302, "{}", answer.body);
+    some(answer.header("location"), "where to go").to_owned()
+}
+
+// The same, and goes there.
+#[track_caller]
+fn browse(link: &str, account: &str) {
+    let to = choose(link, account);
+    let rest = some(to.strip_prefix("http://"), "the callback");
+    let (address, path) = some(rest.split_once('/'), "a path");
+    let page = Asking::new(address, "GET", &format!("/{path}")).send();
+    assert_eq!(page.status, 200, "{}", page.body);
+}
+
+#[track_caller]
+fn said(asker: &mut AskClient, say: AskerSays) -> Result<AssistantSays, Refusal> {
+    match some(asker.all(say).pop(), "an answer") {
+        AssistantSays::Refused(refusal) => Err(refusal),
+        word => Ok(word),
+    }
+}
+
+#[track_caller]
+fn ids(world: &World) -> Result<Vec<String>, Refusal> {
+    match said(&mut world.asker(), AskerSays::DeviceIds)? {
+        AssistantSays::DeviceIds { ids } => Ok(ids),
+        other => must(Err(format!("{other:?}")), "device ids"),
+    }
+}
+
+#[track_caller]
+fn normal_link(asker: &mut AskClient) -> LoginLink {
+    match must(said(asker, AskerSays::Login), "login") {
+        AssistantSays::LoginLink(link) => link,
+        other => must(Err(format!("{other:?}")), "a link"),
+    }
+}
+
+#[track_caller]
+fn normal_end(asker: &mut AskClient) -> Result<SignedIn, Refusal> {
+    for _ in 0..30 {
+        match said(asker, AskerSays::LoginWait)? {
+            AssistantSays::SignedIn(done) => return Ok(done),
+            AssistantSays::LoginWaiting => {}
+            other => return must(Err(format!("{other:?}")), "an end"),
+        }
+    }
+    must(Err("nobody signed in"), "an end")
+}
+
+#[track_caller]
+fn sign_in_normal(world: &World, account: &str) {
+    let mut asker = world.asker();
+    browse(&normal_link(&mut asker).url, account);
+    must(normal_end(&mut asker), "the normal sign-in");
+}
+
+fn typed(text: &str) -> control::pin::PinEntry {
+    must(serde_json::from_value(Value::from(text)), "a PIN")
+}
+
+#[track_caller]
+fn writing_link(world: &World, known: Option<Vec<String>>) -> (ControlClient, LoginLink) {
+    let mut control = world.control();
+    let said = control.ask(OperatorSays::Login { known, pin: typed(world.pin()) });
+    match must(said, "login --sandbox") {
+        ExecutorSays::LoginLink(link) => (control, link),
+        other => must(Err(format!("{other:?}")), "a link"),
+    }
+}
+
+#[track_caller]
+fn writing_end(control: &mut ControlClient) -> Result<SignedIn, Refusal> {
+    for _ in 0..30 {
+        match control.ask(OperatorSays::LoginWait)? {
+            ExecutorSays::SignedIn(done) => return Ok(done),
+            ExecutorSays::LoginWaiting => {}
+            other => return must(Err(format!("{other:?}")), "an end"),
+        }
+    }
+    must(Err("nobody signed in"), "an end")
+}
+
+#[track_caller]
+fn sign_in_writing(world: &World, account: &str) -> Result<SignedIn, Refusal> {
+    let (mut control, link) = writing_link(world, ids(world).ok());
+    browse(&link.url, account);
+    writing_end(&mut control)
+}
+
+// Every token in a sign-in's file.
+#[track_caller]
+fn tokens(path: &Path) -> Vec<String> {
+    let file: Value = must(serde_json::from_str(&must(std::fs::read_to_string(path), "the sign-in")), "its JSON");
+    ["access_token", "refresh_token"].iter().map(|name| some(file[name].as_str(), name).to_owned()).collect()
+}
+
+// Whether any file under the folder but the sign-ins themselves holds the text.
+fn found_in(folder: &Path, text: &str, found: &mut Vec<String>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for path in entries.filter_map(Result::ok).map(|entry| entry.path()) {
+        if path.is_dir() {
+            found_in(&path, text, found);
+        } else if std::fs::read(&path).is_ok_and(|bytes| bytes.windows(text.len()).any(|part| part == text.as_bytes()))
+        {
+            found.push(path.display().to_string());
+        }
+    }
+}
+
+#[test]
+fn a_newcomer_signs_both_slots_in_asks_in_spanish_and_changes_a_room() {
+    let mut world = World::builder().oauth(3_600).start();
+    let (exit, status) = world.status();
+    assert!(exit == 1 && status["assistant"]["sign_in"] == false && status["executor"]["sign_in"] == false, "{status}");
+    assert!(status["wrong"].to_string().contains("fleetwatchctl login --sandbox"), "{status}");
+
+    // The normal one as a person does it: the command prints the link and waits for the browser.
+    let mut command = Command::new("setsid")
+        .arg("--wait")
+        .arg(binary("fleetwatchctl"))
+        .arg("--run-dir")
+        .arg(world.folder().join("run"))
+        .args(["--lang", "es", "login"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(command.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let link = lines.find(|line| line.trim_start().starts_with("http://")).unwrap();
+    browse(link.trim(), "normal");
+    let rest: Vec<String> = lines.collect();
+    assert!(command.wait().unwrap().success(), "{rest:?}");
+    assert!(rest.iter().any(|line| line.contains("Sesión iniciada. Concedido: devices offline_access.")), "{rest:?}");
+
+    // Nothing restarted: the assistant reads, and the executor still has nothing to write with.
+    let (answer, _) = answered(&world.ask("¿Qué salas hay?"));
+    assert!(!answer.is_empty());
+    assert!(world.sim_log().iter().any(|call| call["token"] == "normal"), "the fleet was read: {answer}");
+    let hall = world.room("Hall A");
+    assert_eq!(code_of(world.propose("a", "batch_recording", &recording("start", &hall, 1))), Code::NoSignIn);
+    let done = must(sign_in_writing(&world, "sandbox"), "the writing sign-in");
+    assert!(done.renewed && done.devices.is_some_and(|devices| devices > 0));
+    assert!(done.notes.iter().any(|note| note.en.contains("simulator alone")), "{:?}", done.notes);
+
+    let number = must(world.propose("a", "batch_recording", &recording("start", &hall, 1)), "a proposal");
+    assert_eq!(must(world.approve(number), "yes").state, ProposalState::Ok);
+    let writes = world.writes();
+    assert_eq!((writes.len(), writes[0].token.as_str()), (1, "sandbox"));
+    let rows = world.audit("signed_in");
+    assert_eq!((rows.len(), rows[0].0.as_str(), rows[0].1.as_str()), (1, "operator", "command"));
+    assert_eq!(world.control().audit().broken, None);
+
+    // A new process of each finds it.
+    world.kill_executor();
+    world.start_executor();
+    world.kill_assistant();
+    world.start_assistant();
+    let (_, status) = world.status();
+    assert!(status["assistant"]["sign_in"] == true && status["executor"]["sign_in"] == true, "{status}");
+
+    // No token anywhere but in its own file.
+    let (reads, writes) = (world.folder().join("assistant/token"), world.folder().join("executor/sim-token"));
+    let own = [reads.display().to_string(), writes.display().to_string()];
+    for token in tokens(&reads).into_iter().chain(tokens(&writes)) {
+        let mut found = Vec::new();
+        found_in(world.folder(), &token, &mut found);
+        assert!(found.iter().all(|path| own.contains(path)) && found.len() == 1, "{found:?}");
+        for file in ["cmdline", "environ"] {
+            let text = std::fs::read(format!("/proc/{}/{file}", world.executor().pid())).unwrap();
+            assert!(!text.windows(token.len()).any(|part| part == token.as_bytes()), "{file}");
+        }
+    }
+}
+
+#[test]
+fn a_headless_machine_pastes_the_address_and_one_sign_in_runs_at_a_time() {
+    let world = World::builder().oauth(3_600).start();
+    let mut first = world.asker();
+    let link = normal_link(&mut first);
+    assert_eq!((link.host.as_str(), link.seconds), ("127.0.0.1", 300));
+    assert_eq!(said(&mut world.asker(), AskerSays::Login).unwrap_err().code, Code::SignInBusy);
+    for odd in ["", "https://evil.example/callback?code=x&state=y", "http://127.0.0.1:1/callback?code=x&state=y"] {
+        let refused = said(&mut first, AskerSays::LoginCallback { address: Pasted::new(odd) }).unwrap_err();
+        assert_eq!(refused.code, Code::SignInFailed, "{odd}");
+    }
+    let to = choose(&link.url, "normal");
+    must(said(&mut first, AskerSays::LoginCallback { address: Pasted::new(&to) }), "pasted");
+    must(normal_end(&mut first), "signed in");
+    assert!(world.asker().status().sign_in);
+    // A no in the browser, and a connection that hangs up, leave what was there.
+    let mut second = world.asker();
+    let no = choose(&normal_link(&mut second).url, "nobody");
+    must(said(&mut second, AskerSays::LoginCallback { address: Pasted::new(&no) }), "pasted");
+    let refused = normal_end(&mut second).unwrap_err();
+    assert!(refused.detail.contains("refused in the browser"), "{refused}");
+    let mut third = world.asker();
+    normal_link(&mut third);
+    drop(third);
+    assert!(world.asker().status().sign_in);
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    normal_link(&mut world.asker());
+}
+
+#[test]
+fn a_second_sign_in_with_one_account_ends_the_first_and_is_explained() {
+    let world = World::builder().oauth(3_600).start();
+    sign_in_normal(&world, "sandbox");
+    assert!(!ids(&world).unwrap().is_empty());
+    must(sign_in_writing(&world, "sandbox"), "the writing sign-in");
+    assert_eq!(ids(&world).unwrap_err().code, Code::SignInDead);
+    let status = world.asker().status();
+    assert!(!status.sign_in);
+    assert!(status.problems.iter().any(|text| text.contains("one account per slot")), "{:?}", status.problems);
+    // The sign-in that is dead goes on being so after a restart, and a new one mends it.
+    sign_in_normal(&world, "normal");
+    assert!(!ids(&world).unwrap().is_empty() && world.asker().status().sign_in);
+}
+
+#[test]
+fn tokens_that_run_out_are_renewed_for_reads_and_before_a_write() {
+    let world = World::builder().oauth(8).start();
+    sign_in_normal(&world, "normal");
+    must(sign_in_writing(&world, "sandbox"), "the writing sign-in");
+    let file = world.folder().join("executor/sim-token");
+    let before = tokens(&file);
+    std::thread::sleep(std::time::Duration::from_secs(9));
+    assert!(!ids(&world).unwrap().is_empty());
+    let hall = world.room("Hall A");
+    let number = must(world.propose("a", "batch_recording", &recording("start", &hall, 1)), "a proposal");
+    assert_eq!(must(world.approve(number), "yes").state, ProposalState::Ok);
+    assert_eq!(world.writes().len(), 1);
+    let after = tokens(&file);
+    assert!(before.iter().all(|token| !after.contains(token)), "rotated");
+}
+
+#[test]
+fn a_sandbox_without_a_unit_is_refused_and_forgotten() {
+    let world = World::builder().sandbox_rooms(0).oauth(3_600).start();
+    let refused = sign_in_writing(&world, "sandbox").unwrap_err();
+    assert_eq!(refused.code, Code::SignInFailed);
+    assert!(refused.detail.contains("reaches no unit") && refused.detail.contains("forgotten again"), "{refused}");
+    assert!(!world.folder().join("executor/sim-token").exists());
+    assert!(!world.control().status().sign_in);
+    assert_eq!((world.audit("sign_in_refused").len(), world.audit("signed_in").len()), (1, 0));
+}
+
+#[test]
+fn signing_out_needs_the_pin_for_writing_and_ends_it_at_the_server() {
+    let world = World::builder().oauth(3_600).start();
+    sign_in_normal(&world, "normal");
+    must(sign_in_writing(&world, "sandbox"), "the writing sign-in");
+    let wrong = world.control().ask(OperatorSays::Logout { pin: typed("00000000") }).map(drop);
+    assert_eq!(wrong.unwrap_err().code, Code::WrongPin);
+    let wrong = world.control().ask(OperatorSays::Login { known: None, pin: typed("00000000") }).map(drop);
+    assert_eq!(wrong.unwrap_err().code, Code::WrongPin);
+    assert!(world.control().status().sign_in);
+    let said = must(world.control().ask(OperatorSays::Logout { pin: typed(world.pin()) }), "logout --sandbox");
+    assert!(matches!(said, ExecutorSays::SignedOut { revoked: true }), "{said:?}");
+    let hall = world.room("Hall A");
+    assert_eq!(code_of(world.propose("a", "batch_recording", &recording("start", &hall, 1))), Code::NoSignIn);
+    assert!(!world.folder().join("executor/sim-token").exists() && world.folder().join("assistant/token").exists());
+    let out = world.ctl(&["logout"]);
+    assert!(out.status.success() && String::from_utf8_lossy(&out.stdout).contains("here and at the server"), "{out:?}");
+    assert_eq!(ids(&world).unwrap_err().code, Code::SignInDead);
+    assert!(!world.ctl(&["logout"]).status.success(), "nobody is signed in");
+}
+
+#[test]
+fn one_file_for_both_slots_stops_the_start() {
+    let mut world = World::builder().oauth(3_600).without_assistant().start();
+    let file = world.folder().join("executor/sim-token");
+    world.kill_executor();
+    world.executor_settings.insert("FLEETWATCH_TOKEN_FILE".to_owned(), file.clone().into());
+    let (code, log) = world.executor_that_ends();
+    assert!(code == 2 && log.contains("same file"), "{log}");
+    // The other slot's file is known by what it says.
+    world.executor_settings.remove("FLEETWATCH_TOKEN_FILE");
+    world.start_executor();
+    let (mut control, link) = writing_link(&world, None);
+    browse(&link.url, "sandbox");
+    let done = must(writing_end(&mut control), "the writing sign-in");
+    assert!(done.notes[0].en.contains("without comparing"), "{:?}", done.notes);
+    let text = must(std::fs::read_to_string(&file), "the sign-in").replace("\"sandbox\"", "\"normal\"");
+    must(std::fs::write(&file, text), "the sign-in");
+    world.kill_executor();
+    let (code, log) = world.executor_that_ends();
+    assert!(code == 2 && log.contains("the other slot's sign-in"), "{log}");
+}
