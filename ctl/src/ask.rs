@@ -130,9 +130,23 @@ impl Written {
 /// # Errors
 /// [`ClientError`] when the assistant refused or was lost.
 pub(crate) async fn turn(session: &Session, out: &mut Out, say: AskerSays, live: bool) -> Result<Report, ClientError> {
+    let mut report = Report::default();
+    turn_into(session, out, (say, live), &mut report).await?;
+    Ok(report)
+}
+
+/// The same into a report of the caller's, who has what came so far also when the future is dropped.
+///
+/// # Errors
+/// [`ClientError`]
+pub(crate) async fn turn_into(
+    session: &Session,
+    out: &mut Out,
+    (say, live): (AskerSays, bool),
+    report: &mut Report,
+) -> Result<(), ClientError> {
     let mut asking = Asking::open(&session.places).await?;
     asking.say(say).await?;
-    let mut report = Report::default();
     let mut written = Written::default();
     loop {
         let say = asking.hear().await?;
@@ -163,16 +177,21 @@ pub(crate) async fn turn(session: &Session, out: &mut Out, say: AskerSays, live:
         match say {
             AssistantSays::Reading { tool } => {
                 if live {
-                    out.line(&format!("  {} {}", pick(session.language, "reading", "leyendo"), render::safe(&tool)));
+                    let reading = pick(session.language, "reading", "leyendo");
+                    out.line(&session.paint.aside(&format!("  {reading} {}", render::safe(&tool))));
                 }
                 report.read.push(tool);
             }
             AssistantSays::Proposed { number } => {
+                // Before the card is asked for: a turn that is dropped meanwhile has proposed it all the same.
+                report.proposed.push((number, None));
                 let card = facts(session, number).await;
                 if live {
                     out.text(&proposed(session, number, &card));
                 }
-                report.proposed.push((number, card.ok()));
+                if let Some(last) = report.proposed.last_mut() {
+                    last.1 = card.ok();
+                }
             }
             AssistantSays::NotProposed(refusal) => {
                 if live {
@@ -183,12 +202,12 @@ pub(crate) async fn turn(session: &Session, out: &mut Out, say: AskerSays, live:
             }
             AssistantSays::Answer { text, by } => {
                 if live {
-                    out.line(&format!("({})", render::answered_by(&by)));
+                    out.line(&session.paint.aside(&format!("({})", render::answered_by(&by, session.language))));
                 }
                 report.answer = Some((text, by));
             }
             AssistantSays::Piece { .. } | AssistantSays::PiecesVoid => {}
-            AssistantSays::Done => return Ok(report),
+            AssistantSays::Done => return Ok(()),
             AssistantSays::Refused(refusal) => return Err(ClientError::Refused(refusal)),
             AssistantSays::Data { .. }
             | AssistantSays::DeviceIds { .. }

@@ -10,7 +10,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-pub use entry::ProposeEntry;
+pub use entry::{Disrupts, ProposeEntry};
 pub use reads::{check_read_arguments, read_schema};
 
 use crate::call::{CallRules, CheckedCall, Tool};
