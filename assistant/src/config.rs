@@ -40,8 +40,25 @@ pub(crate) struct Config {
     pub(crate) executor_uid: u32,
     /// The model, when one is set up.
     pub(crate) model: Option<ModelSettings>,
+    /// Where the watcher posts.
+    pub(crate) posts: PostSettings,
     /// End when standard input ends.
     pub(crate) stop_with_stdin: bool,
+}
+
+/// Where the watcher posts, and in which language.
+#[derive(Debug, Default)]
+pub(crate) struct PostSettings {
+    /// A 0600 file with the address of an ntfy topic.
+    pub(crate) ntfy_url_file: Option<PathBuf>,
+    /// A 0600 file with the address of a Slack incoming webhook.
+    pub(crate) slack_url_file: Option<PathBuf>,
+    /// A 0600 file with the token of a Slack app, and the channel that it posts to.
+    pub(crate) slack_token: Option<(PathBuf, String)>,
+    /// A 0600 file with the address of a Teams workflow.
+    pub(crate) teams_url_file: Option<PathBuf>,
+    /// Posts are Spanish.
+    pub(crate) spanish: bool,
 }
 
 /// Which API a model is behind (issue lines 3.7 and 3.8).
@@ -151,6 +168,7 @@ impl Config {
             state_dir,
             executor_uid: executor_uid(lookup)?,
             model: model(lookup)?,
+            posts: posts(lookup)?,
             stop_with_stdin,
         })
     }
@@ -219,6 +237,34 @@ fn executor_uid(lookup: Lookup<'_>) -> Result<u32, ConfigError> {
     }
     socket::uid_of_user(&user)
         .ok_or_else(|| ConfigError::new(NAME, "is no user of this system; give the executor's user name or uid"))
+}
+
+fn posts(lookup: Lookup<'_>) -> Result<PostSettings, ConfigError> {
+    const CHANNEL: &str = "FLEETWATCH_SLACK_CHANNEL";
+    const LANG: &str = "FLEETWATCH_POST_LANG";
+    let token = path(lookup, "FLEETWATCH_SLACK_TOKEN_FILE")?;
+    let slack_token = match (token, text(lookup, CHANNEL)?) {
+        (None, None) => None,
+        (Some(token), Some(channel)) => Some((token, channel)),
+        (Some(_), None) => {
+            return Err(missing(CHANNEL, "the channel that the token of FLEETWATCH_SLACK_TOKEN_FILE posts to"));
+        }
+        (None, Some(_)) => {
+            return Err(ConfigError::new(CHANNEL, "needs FLEETWATCH_SLACK_TOKEN_FILE; a webhook has its own channel"));
+        }
+    };
+    let spanish = match text(lookup, LANG)?.as_deref() {
+        None | Some("en") => false,
+        Some("es") => true,
+        Some(_) => return Err(ConfigError::new(LANG, "is neither en nor es")),
+    };
+    Ok(PostSettings {
+        ntfy_url_file: path(lookup, "FLEETWATCH_NTFY_URL_FILE")?,
+        slack_url_file: path(lookup, "FLEETWATCH_SLACK_URL_FILE")?,
+        slack_token,
+        teams_url_file: path(lookup, "FLEETWATCH_TEAMS_URL_FILE")?,
+        spanish,
+    })
 }
 
 fn model(lookup: Lookup<'_>) -> Result<Option<ModelSettings>, ConfigError> {
@@ -355,6 +401,9 @@ mod tests {
             ("FLEETWATCH_ANTHROPIC_URL", "http://localhost:9"),
             ("FLEETWATCH_ANTHROPIC_URL", "https://user:hunter2@api.example"),
             ("FLEETWATCH_ANTHROPIC_URL", "https://api.example/?key=hunter2"),
+            ("FLEETWATCH_SLACK_CHANNEL", "#av"),
+            ("FLEETWATCH_TEAMS_URL_FILE", "relative"),
+            ("FLEETWATCH_POST_LANG", "fr"),
             ("FLEETWATCH_ANTHROPIC_API_KEY", "hunter2 with blanks"),
             ("FLEETWATCH_ANTHROPIC_API_KEY_FILE", "/nowhere/at/all"),
         ] {

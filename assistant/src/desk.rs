@@ -1,6 +1,6 @@
 //! What every question needs, made once at start.
 
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
 use crate::doctor::Configured;
 use crate::fleet::{Fleet, Source};
 use crate::model::{self, Model};
@@ -8,6 +8,9 @@ use crate::poll::Poll;
 use crate::prompt;
 use crate::propose::Executor;
 use crate::tools::Tools;
+use crate::watch::Watch;
+use crate::watch::posts::Channel;
+use crate::watch::rules::Rules;
 use host::clock::{Clock, ClockError};
 use host::files::{self, FileError, Owner};
 use host::socket::{self, SocketError};
@@ -17,6 +20,7 @@ use policy::behaviour::Behaviour;
 use policy::rooms::Rooms;
 use policy::tool_policy::ToolPolicy;
 use policy::yaml::PolicyError;
+use protocol::shown::Language;
 use reader::endpoint::{Endpoint, EndpointError};
 use reader::session::{self, ReadClient};
 use reader::token::{SignIn, SignInError, Which};
@@ -45,6 +49,7 @@ pub(crate) struct Desk {
     pub(crate) fleet: Fleet,
     pub(crate) executor: Executor,
     pub(crate) poll: Poll,
+    pub(crate) watch: Watch,
     pub(crate) wall: Duration,
     /// Where the browser comes back to when somebody signs in.
     pub(crate) callback_port: u16,
@@ -64,6 +69,8 @@ pub(crate) enum StartError {
     Group,
     /// The model's client.
     Model(model::SetupError),
+    /// Where the watcher posts.
+    Posts(ConfigError),
     /// A policy file.
     Policy(PolicyError),
     /// The client for the fleet.
@@ -86,6 +93,7 @@ impl fmt::Display for StartError {
                 write!(f, "ask.sock: this machine has no group {ASKERS}; make it and put those who may ask into it")
             }
             Self::Model(error) => write!(f, "{error}"),
+            Self::Posts(error) => write!(f, "{error}"),
             Self::Policy(error) => write!(f, "{error}"),
             Self::Reader(error) => write!(f, "{error}"),
             Self::SignIn(error) => write!(f, "FLEETWATCH_TOKEN_FILE: {error}"),
@@ -109,6 +117,7 @@ impl StartError {
             | Self::Group
             | Self::Model(_)
             | Self::Policy(_)
+            | Self::Posts(_)
             | Self::SignIn(_)
             | Self::Zone(_) => true,
         }
@@ -123,7 +132,11 @@ impl Desk {
     pub(crate) fn new(config: Config) -> Result<Self, StartError> {
         let clock = Clock::system().map_err(StartError::Clock)?;
         files::ensure_private_dir(&config.state_dir).map_err(StartError::File)?;
-        let Policies { policy, zone, rooms, hash } = policies(&config.policy_dir)?;
+        let Policies { policy, behaviour, zone, hash } = policies(&config.policy_dir)?;
+        let channels = Channel::all(&config.posts).map_err(StartError::Posts)?;
+        let language = if config.posts.spanish { Language::Spanish } else { Language::English };
+        let rooms = behaviour.rooms().clone();
+        let rules = Rules { behaviour, zone: zone.clone(), language };
         let policy = Arc::new(policy);
         let source = source(&config, &policy, &clock)?;
         let executor = Executor { path: config.propose_socket(), uid: config.executor_uid };
@@ -143,6 +156,7 @@ impl Desk {
             model: config.model.map(Model::new).transpose().map_err(StartError::Model)?,
             fleet: Fleet::new(source, clock.clone()),
             poll: Poll::new(executor.clone(), &config.state_dir),
+            watch: Watch::new(rules, channels, &config.state_dir),
             executor,
             policy,
             clock,
@@ -153,7 +167,12 @@ impl Desk {
 
     /// Now in the venue's zone with the zone named, UTC beside it.
     pub(crate) fn now_words(&self) -> String {
-        let Ok(now) = Timestamp::from_second(self.clock.unix()) else { return "an unknown time".to_owned() };
+        self.time_words(self.clock.unix())
+    }
+
+    /// This moment (Unix seconds) in the venue's zone with the zone named, UTC beside it.
+    pub(crate) fn time_words(&self, unix: i64) -> String {
+        let Ok(now) = Timestamp::from_second(unix) else { return "an unknown time".to_owned() };
         let utc = now.strftime("%Y-%m-%d %H:%M UTC").to_string();
         match self.zone.iana_name() {
             None | Some("UTC" | "Etc/UTC") => utc,
@@ -202,8 +221,8 @@ pub(crate) fn ask_socket(path: &Path, askers: Askers) -> Result<UnixListener, St
 /// The policy files as they were read at start.
 struct Policies {
     policy: ToolPolicy,
+    behaviour: Behaviour,
     zone: TimeZone,
-    rooms: Rooms,
     hash: String,
 }
 
@@ -215,7 +234,7 @@ fn policies(folder: &Path) -> Result<Policies, StartError> {
     let policy = ToolPolicy::parse(&tools, "tool_policy.yaml").map_err(StartError::Policy)?;
     let zone = TimeZone::get(behaviour.timezone()).map_err(|_| StartError::Zone(behaviour.timezone().to_owned()))?;
     let policy = policy.with_lead_minutes(behaviour.lead_minutes());
-    Ok(Policies { policy, zone, rooms: behaviour.rooms().clone(), hash })
+    Ok(Policies { policy, behaviour, zone, hash })
 }
 
 fn source(config: &Config, policy: &Arc<ToolPolicy>, clock: &Clock) -> Result<Source, StartError> {

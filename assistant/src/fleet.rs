@@ -1,14 +1,13 @@
 //! Reading the fleet through the guard. The one place in this program that asks for a reading; no write tool passes it.
 
 use host::clock::Clock;
-use policy::observed::Team;
 use policy::tool_policy::{ReadTool, ToolPolicy, check_read_arguments};
 use protocol::canonical::Canonical;
 use protocol::refusal::{Refusal, RefusalCode};
 use reader::error::ReadError;
 use reader::quote::{Caps, Quoted, data, quote};
 use reader::session::ReadClient;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Longest text of an article, in characters.
@@ -117,18 +116,6 @@ impl Fleet {
             #[cfg(test)]
             Source::Canned(answers) => answers.get(tool.as_str()).cloned().ok_or(Failure::Failed),
         }
-    }
-
-    /// The whole team, for the keyword answer.
-    ///
-    /// # Errors
-    /// [`Failure`] when it cannot be read or its shape is not known.
-    pub(crate) async fn team(&self, policy: &ToolPolicy) -> Result<Team, Failure> {
-        let value = self.read(policy, crate::tools::DEVICES, &json!({})).await?;
-        reader::parse::devices::team(&value).map_err(|error| {
-            tracing::warn!(%error, "the device list was not understood");
-            Failure::Failed
-        })
     }
 
     /// The client of the normal sign-in.

@@ -1,24 +1,93 @@
-//! The answer without a model: fixed rules over one read of the fleet. Its signature takes no executor and no link, so it
-//! cannot propose anything (`seed 000, Fallback`).
+//! The answer without a model: fixed rules over one look at the fleet. Its signature takes no executor and no link, so it
+//! cannot propose anything (`seed 000, Fallback`; issue line 3.13).
+
+mod matching;
 
 use crate::language::{fold, words};
-use policy::observed::{Channel, Device, RecorderWord, Recording, Team};
-use policy::rooms::Rooms;
-use protocol::shown::{Language, Shown};
+use crate::watch::digest::attention;
+use crate::watch::findings::{channel_name, findings};
+use crate::watch::readiness::check;
+use crate::watch::rules::{Rules, room_name};
+use crate::watch::seen::Seen;
+use crate::watch::state::Posted;
+use matching::Meant;
+use policy::limits::EVENT_HORIZON;
+use policy::observed::{Channel, Device, RecorderWord, Recording};
+use protocol::shown::Language;
+use reader::parse::warnings::Warning;
 use std::fmt::Write;
 
 /// Most rooms in one list.
 const MOST_LISTED: usize = 40;
-/// Most rooms that one question can name.
-const MOST_NAMED: usize = 6;
+
+const OFFLINE: [&str; 19] = [
+    "offline",
+    "down",
+    "unreachable",
+    "disconnected",
+    "desconectada",
+    "desconectadas",
+    "desconectado",
+    "desconectados",
+    "caida",
+    "caidas",
+    "caido",
+    "caidos",
+    "apagada",
+    "apagadas",
+    "apagado",
+    "apagados",
+    "inaccesible",
+    "inaccesibles",
+    "perdidas",
+];
+const ATTENTION: [&str; 16] = [
+    "wrong",
+    "broken",
+    "problem",
+    "problems",
+    "attention",
+    "issue",
+    "issues",
+    "fix",
+    "problema",
+    "problemas",
+    "atencion",
+    "falla",
+    "fallas",
+    "averia",
+    "averias",
+    "arreglar",
+];
+const LAST: [&str; 9] = ["last", "digest", "summary", "recap", "ultimo", "ultima", "resumen", "informe", "report"];
+const READY: [&str; 9] =
+    ["ready", "lista", "listas", "listo", "listos", "preparada", "preparadas", "preparado", "preparados"];
+const RECORDING: [&str; 10] = [
+    "recording",
+    "record",
+    "records",
+    "recordings",
+    "graba",
+    "grabando",
+    "graban",
+    "grabacion",
+    "grabaciones",
+    "grabada",
+];
+const STREAMING: [&str; 7] = ["streaming", "stream", "streams", "live", "transmitiendo", "transmite", "vivo"];
+const HELP: [&str; 3] = ["help", "ayuda", "hilfe"];
+/// A question that begins so asks for a room.
+const BEGINS: [&str; 5] = ["is", "check", "how", "esta", "como"];
 
 /// What the answer is made from.
 #[derive(Debug)]
 pub(crate) struct Facts<'a> {
     /// The fleet, or nothing when it could not be read.
-    pub(crate) team: Option<&'a Team>,
-    /// What people here call the rooms.
-    pub(crate) rooms: &'a Rooms,
+    pub(crate) seen: Option<&'a Seen>,
+    /// What is watched, and the other names of rooms.
+    pub(crate) rules: &'a Rules,
+    /// The last digest that was posted.
+    pub(crate) posted: Option<&'a Posted>,
     /// When it was read, in words.
     pub(crate) read_at: &'a str,
     /// Why no model answered, in words of the question's language.
@@ -50,7 +119,7 @@ pub(crate) fn answer(question: &str, facts: &Facts<'_>, language: Language) -> S
             "Una respuesta por palabras clave no puede proponer cambios. Con fleetwatchctl propose puedes proponer uno tú mismo.",
         );
     }
-    let Some(team) = facts.team else {
+    let Some(seen) = facts.seen else {
         text.push('\n');
         text += &say(
             "The fleet could not be read now. fleetwatchctl status says what is wrong.",
@@ -60,7 +129,7 @@ pub(crate) fn answer(question: &str, facts: &Facts<'_>, language: Language) -> S
     };
     let head = pick(language, "Read at", "Leído a las");
     // Writing into a String cannot fail.
-    let _ = write!(text, "\n{head} {}.\n\n{}", facts.read_at, body(question, team, facts.rooms, language));
+    let _ = write!(text, "\n{head} {}.\n\n{}", facts.read_at, body(question, (seen, facts), language));
     text
 }
 
@@ -71,115 +140,105 @@ fn pick<'a>(language: Language, en: &'a str, es: &'a str) -> &'a str {
     }
 }
 
-fn body(question: &str, team: &Team, rooms: &Rooms, language: Language) -> String {
+fn body(question: &str, (seen, facts): (&Seen, &Facts<'_>), language: Language) -> String {
     let folded = fold(question);
-    let named = named(&folded, team, rooms);
+    let rules = facts.rules;
+    let named = matching::named(&folded, &seen.team, rules);
     if !named.is_empty() {
-        return named.iter().map(|device| room(device, language)).collect::<Vec<_>>().join("\n");
+        return rooms(&named, (seen, rules), language);
     }
     let asks = |keys: &[&str]| words(&folded).any(|word| keys.contains(&word));
-    if asks(&[
-        "offline",
-        "down",
-        "unreachable",
-        "desconectada",
-        "desconectadas",
-        "desconectado",
-        "desconectados",
-        "caida",
-        "caidas",
-        "caido",
-        "caidos",
-        "apagada",
-        "apagadas",
-        "apagado",
-        "apagados",
-    ]) {
-        return list(team, |device| !device.online, language, ("Offline", "Desconectadas"), line_plain);
+    if asks(&HELP) {
+        return help(seen, language);
     }
-    if asks(&[
-        "ready",
-        "wrong",
-        "broken",
-        "problem",
-        "problems",
-        "attention",
-        "issue",
-        "issues",
-        "fix",
-        "lista",
-        "listas",
-        "listo",
-        "listos",
-        "preparada",
-        "preparadas",
-        "problema",
-        "problemas",
-        "atencion",
-        "falla",
-        "fallas",
-    ]) {
-        return list(team, not_ready, language, ("Not ready", "No están listas"), room);
+    if asks(&OFFLINE) {
+        return list(seen, |_, device| !device.online, language, ("Offline", "Desconectadas"), line_plain);
     }
-    if asks(&["recording", "record", "recordings", "graba", "grabando", "graban", "grabacion", "grabaciones"]) {
-        return list(team, records, language, ("Recording now", "Grabando ahora"), room);
+    if asks(&ATTENTION) {
+        return attention(seen, rules, language);
     }
-    if asks(&["streaming", "stream", "live", "transmitiendo", "transmite", "vivo"]) {
-        return list(team, streams, language, ("Streaming now", "Transmitiendo ahora"), room);
+    if asks(&LAST) {
+        return last(seen, facts, language);
     }
-    help(team, language)
+    let begins = words(&folded).next().is_some_and(|word| BEGINS.contains(&word));
+    let meant = matching::meant(&folded, &seen.team, rules);
+    if (asks(&READY) || begins)
+        && let Meant::Rooms(found, more) = &meant
+    {
+        let mut text = rooms(found, (seen, rules), language);
+        if *more > 0 {
+            let _ = write!(text, "\n{} {more}", pick(language, "and more:", "y más:"));
+        }
+        return text;
+    }
+    if asks(&RECORDING) {
+        return list(seen, |_, device| records(device), language, ("Recording now", "Grabando ahora"), room);
+    }
+    if asks(&STREAMING) {
+        return list(seen, |_, device| streams(device), language, ("Streaming now", "Transmitiendo ahora"), room);
+    }
+    if asks(&READY) && matches!(meant, Meant::Any) {
+        return list(seen, not_ready, language, ("Not ready", "No están listas"), room);
+    }
+    if begins && matches!(meant, Meant::Any) {
+        return attention(seen, rules, language);
+    }
+    if asks(&READY) || begins {
+        let unknown = pick(language, "No room fits these words.", "Ninguna sala corresponde a esas palabras.");
+        return format!("{unknown} {}", help(seen, language));
+    }
+    help(seen, language)
 }
 
-// Rooms whose whole name or alias stands in the question; a longer name wins over one inside it.
-fn named<'a>(folded: &str, team: &'a Team, rooms: &Rooms) -> Vec<&'a Device> {
-    let mut found: Vec<(usize, usize, &Device)> = Vec::new();
-    for device in &team.devices {
-        let aliases = rooms.aliases(&device.id).iter().map(String::as_str);
-        for name in std::iter::once(device.name.trim()).chain(aliases).map(fold) {
-            if let Some(start) = whole(folded, &name) {
-                found.push((start, start + name.len(), device));
-            }
+fn last(seen: &Seen, facts: &Facts<'_>, language: Language) -> String {
+    let head = match (facts.posted, language) {
+        (None, Language::English) => "No digest has been posted yet.".to_owned(),
+        (None, Language::Spanish) => "Todavía no se ha publicado ningún resumen.".to_owned(),
+        (Some(posted), Language::English) => {
+            format!("Last digest at {}: {}.", facts.rules.time(posted.at), posted.title.en)
         }
-    }
-    let inside = |one: &(usize, usize, &Device)| {
-        found.iter().any(|other| other.0 <= one.0 && one.1 <= other.1 && other.1 - other.0 > one.1 - one.0)
+        (Some(posted), Language::Spanish) => {
+            format!("Último resumen a las {}: {}.", facts.rules.time(posted.at), posted.title.es)
+        }
     };
-    let mut named: Vec<&Device> = Vec::new();
-    for (_, _, device) in found.iter().filter(|one| !inside(one)) {
-        if named.len() < MOST_NAMED && !named.iter().any(|known| known.id == device.id) {
-            named.push(device);
-        }
-    }
-    named
+    format!("{head}\n{}", attention(seen, facts.rules, language))
 }
 
-fn whole(text: &str, name: &str) -> Option<usize> {
-    if name.chars().filter(|c| c.is_alphanumeric()).count() < 2 {
-        return None;
+// Each with its states, the check before what comes next, what is open, and the note about it.
+fn rooms(found: &[&Device], (seen, rules): (&Seen, &Rules), language: Language) -> String {
+    let all = findings(seen, rules);
+    let mut lines = Vec::new();
+    for device in found {
+        lines.push(room(seen, device, language));
+        if let Some(check) = check(seen, device, EVENT_HORIZON) {
+            lines.push(format!("  {}", check.said(None, seen.at, (rules, language))));
+        }
+        let own = format!("{}:", device.id);
+        let open = all.iter().filter(|one| one.key.starts_with(&own));
+        let open: Vec<&str> = open.map(|one| one.what.get(language)).collect();
+        if !open.is_empty() {
+            lines.push(format!("  {}: {}", pick(language, "Open", "Abierto"), open.join("; ")));
+        }
+        let note = pick(language, "Note", "Nota");
+        lines.extend(rules.note(device.id.as_str()).map(|text| format!("  {note}: {text}")));
     }
-    let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
-    let fits = |start: &usize| {
-        let before = text.get(..*start).and_then(|text| text.chars().next_back());
-        let after = text.get(start + name.len()..).and_then(|text| text.chars().next());
-        edge(before) && edge(after)
-    };
-    text.match_indices(name).map(|(start, _)| start).find(fits)
+    lines.join("\n")
 }
 
 fn list(
-    team: &Team,
-    wanted: fn(&Device) -> bool,
+    seen: &Seen,
+    wanted: fn(&Seen, &Device) -> bool,
     language: Language,
     title: (&str, &str),
-    line: fn(&Device, Language) -> String,
+    line: fn(&Seen, &Device, Language) -> String,
 ) -> String {
     let title = pick(language, title.0, title.1);
-    let mut rooms: Vec<_> = team.devices.iter().filter(|device| wanted(device)).collect();
+    let mut rooms: Vec<_> = seen.team.devices.iter().filter(|device| wanted(seen, device)).collect();
     rooms.sort_by(|a, b| a.name.cmp(&b.name));
     let of = pick(language, "of", "de");
-    let mut text = format!("{title}: {} {of} {}", rooms.len(), team.devices.len());
+    let mut text = format!("{title}: {} {of} {}", rooms.len(), seen.team.devices.len());
     for device in rooms.iter().take(MOST_LISTED) {
-        let _ = write!(text, "\n- {}", line(device, language));
+        let _ = write!(text, "\n- {}", line(seen, device, language));
     }
     if rooms.len() > MOST_LISTED {
         let more = rooms.len() - MOST_LISTED;
@@ -189,16 +248,11 @@ fn list(
     text
 }
 
-fn name(device: &Device) -> String {
-    let shown = Shown::capped(device.name.trim(), policy::limits::NAME).into_string();
-    if shown.is_empty() { device.id.to_string() } else { shown }
+fn line_plain(_: &Seen, device: &Device, _: Language) -> String {
+    room_name(device)
 }
 
-fn line_plain(device: &Device, _: Language) -> String {
-    name(device)
-}
-
-fn room(device: &Device, language: Language) -> String {
+fn room(seen: &Seen, device: &Device, language: Language) -> String {
     let mut states = vec![if device.online {
         pick(language, "online", "en línea")
     } else {
@@ -219,7 +273,11 @@ fn room(device: &Device, language: Language) -> String {
     if recorder_fails(device) {
         states.push(pick(language, "its recorder reports an error", "su grabador informa de un error"));
     }
-    format!("{}: {}", name(device), states.join(", "))
+    let mut text = format!("{}: {}", room_name(device), states.join(", "));
+    for channel in dark(seen, device) {
+        let _ = write!(text, ", {} {channel}", pick(language, "no picture on channel", "sin imagen en el canal"));
+    }
+    text
 }
 
 fn channels(device: &Device) -> &[Channel] {
@@ -242,20 +300,29 @@ fn recorder_fails(device: &Device) -> bool {
     channels(device).iter().any(|channel| channel.recording.is_some_and(is_error))
 }
 
-fn not_ready(device: &Device) -> bool {
-    !device.online || recorder_fails(device)
+// The channels without a picture.
+fn dark(seen: &Seen, device: &Device) -> Vec<String> {
+    let name = |warning: &Warning| match warning {
+        Warning::ChannelNoSignal { channel, name } => Some(channel_name(channel, name)),
+        Warning::Other { .. } | Warning::SourceNoSignal { .. } | Warning::Storage => None,
+    };
+    seen.warnings_of(device).iter().filter_map(name).collect()
 }
 
-fn help(team: &Team, language: Language) -> String {
-    let count = team.devices.len();
+fn not_ready(seen: &Seen, device: &Device) -> bool {
+    !device.online || recorder_fails(device) || !dark(seen, device).is_empty()
+}
+
+fn help(seen: &Seen, language: Language) -> String {
+    let count = seen.team.devices.len();
     match language {
         Language::English => format!(
-            "I know {count} rooms and a few questions: which rooms are not ready, offline, recording or streaming, or a room's whole name. \
-             Warnings and schedules are not looked at here."
+            "I know {count} rooms and a few questions: which rooms are not ready, offline, recording or streaming, what needs attention, \
+             the last digest, or a room's name to hear whether it is ready."
         ),
         Language::Spanish => format!(
-            "Conozco {count} salas y unas pocas preguntas: qué salas no están listas, están desconectadas, grabando o transmitiendo, o el nombre completo de una sala. \
-             Aquí no se miran avisos ni horarios."
+            "Conozco {count} salas y unas pocas preguntas: qué salas no están listas, están desconectadas, grabando o transmitiendo, qué \
+             necesita atención, el último resumen, o el nombre de una sala para saber si está lista."
         ),
     }
 }
@@ -263,8 +330,12 @@ fn help(team: &Team, language: Language) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::watch::testing::{NOON, event, look, readings, rules, unit};
     use policy::ids::{ChannelId, MasterId};
-    use policy::observed::Publisher;
+    use policy::observed::{Publisher, Team};
+    use protocol::shown::Worded;
+    use serde_json::json;
+    use std::collections::BTreeMap;
 
     fn device(id: &str, name: &str, online: bool, recording: &str, streaming: bool) -> Device {
         let publisher =
@@ -296,13 +367,19 @@ mod tests {
         Team { devices, team_id: None }
     }
 
+    fn seen() -> Seen {
+        let (warnings, events) = (BTreeMap::new(), None);
+        Seen { team: team(), warnings, recorders: None, system: None, events, at: NOON }
+    }
+
+    fn facts<'a>(seen: Option<&'a Seen>, rules: &'a Rules, why: &'a str) -> Facts<'a> {
+        Facts { seen, rules, posted: None, read_at: "12:00 UTC", why, asks_for_change: false, withdrawn: 0 }
+    }
+
     fn ask(question: &str, language: Language) -> String {
-        let team = team();
+        let (seen, rules) = (seen(), rules(""));
         let why = pick(language, "no key", "sin clave");
-        let rooms = Rooms::default();
-        let facts =
-            Facts { team: Some(&team), rooms: &rooms, read_at: "12:00 UTC", why, asks_for_change: false, withdrawn: 0 };
-        answer(question, &facts, language)
+        answer(question, &facts(Some(&seen), &rules, why), language)
     }
 
     #[test]
@@ -352,7 +429,11 @@ mod tests {
 
     #[test]
     fn a_rooms_whole_name_gives_that_room_alone() {
-        assert!(ask("is Hall A ready?", Language::English).ends_with("\nHall A: online"));
+        assert!(
+            ask("is Hall A ready?", Language::English).ends_with("\nHall A: online"),
+            "{}",
+            ask("is Hall A ready?", Language::English)
+        );
         let annex = ask("hall a annex", Language::English);
         assert!(annex.ends_with("\nHall A Annex: online, recording, streaming"), "{annex}");
         assert!(ask("aula nino", Language::Spanish).contains("Aula Niño: desconectada, grababa"));
@@ -367,8 +448,8 @@ mod tests {
 
     #[test]
     fn it_says_what_it_cannot_do() {
-        let rooms = Rooms::default();
-        let facts = Facts { team: None, rooms: &rooms, read_at: "", why: "w", asks_for_change: true, withdrawn: 2 };
+        let rules = rules("");
+        let facts = Facts { asks_for_change: true, withdrawn: 2, ..facts(None, &rules, "w") };
         let text = answer("reboot Hall A", &facts, Language::English);
         assert!(
             text.contains("cannot propose") && text.contains("withdrawn") && text.contains("could not be read"),
@@ -381,16 +462,130 @@ mod tests {
         );
     }
 
+    // Hall A to C, Booth 4 and Studio 2.
+    async fn asked(
+        question: &str,
+        change: impl FnOnce(&mut BTreeMap<String, serde_json::Value>),
+        policy: &str,
+    ) -> String {
+        let mut files = readings();
+        change(&mut files);
+        let (seen, rules) = (look(&files, NOON).await, rules(policy));
+        let language = crate::language::of(question);
+        let posted = Posted { at: NOON - 600, title: Worded::new("Fleetwatch: 1 new", "Fleetwatch: 1 nuevo") };
+        let facts = Facts { posted: Some(&posted), ..facts(Some(&seen), &rules, "w") };
+        let text = answer(question, &facts, language);
+        text.split_once("\n\n").unwrap().1.to_owned()
+    }
+
+    #[tokio::test]
+    async fn a_question_is_answered_in_its_own_language_whatever_it_asks() {
+        let broken = |files: &mut BTreeMap<String, serde_json::Value>| {
+            unit(files, 0, &json!({"Status": "offline"}));
+            unit(files, 1, &json!({"Firmware": "4.1.0"}));
+        };
+        for (question, start) in [
+            ("what needs attention?", "Fix first:\n- Hall A: offline\nFix soon:\n- Hall B: firmware"),
+            (
+                "¿Qué necesita atención?",
+                "Arreglar primero:\n- Hall A: desconectada\nArreglar pronto:\n- Hall B: firmware",
+            ),
+            ("problemas", "Arreglar primero:\n- Hall A"),
+            ("last digest", "Last digest at 11:50 UTC: Fleetwatch: 1 new.\nFix first:"),
+            ("último resumen", "Último resumen a las 11:50 UTC: Fleetwatch: 1 nuevo.\nArreglar primero:"),
+            ("offline", "Offline: 1 of 5\n- Hall A"),
+            ("desconectados", "Desconectadas: 1 de 5\n- Hall A"),
+            ("which rooms are not ready", "Not ready: 1 of 5\n- Hall A: offline"),
+            ("¿qué salas no están listas?", "No están listas: 1 de 5\n- Hall A: desconectada"),
+            ("is hall a ready", "Hall A: offline\n  Open: offline"),
+            ("¿está lista hall b?", "Hall B: en línea\n  Abierto: firmware 4.1.0"),
+            ("how is everything?", "Fix first:\n- Hall A"),
+            ("¿Cómo están las salas?", "Arreglar primero:\n- Hall A"),
+            ("help", "I know 5 rooms"),
+            ("ayuda", "Conozco 5 salas"),
+        ] {
+            let text = asked(question, broken, "").await;
+            assert!(text.starts_with(start), "{question}: {text}");
+        }
+        assert_eq!(asked("any issues?", |_| (), "").await, "Nothing needs attention.");
+        assert_eq!(asked("¿algún problema?", |_| (), "").await, "Nada necesita atención.");
+    }
+
+    #[tokio::test]
+    async fn is_a_room_ready_is_answered_for_what_comes_next_there() {
+        let ahead = |files: &mut BTreeMap<String, serde_json::Value>| {
+            event(files, 1, NOON + 1_200, "Seminar");
+            unit(files, 1, &json!({"Warnings": [{"id": "disk_space_error"}]}));
+        };
+        let text = asked("is hall b ready?", ahead, "").await;
+        let want = "Hall B: online\n  Ready, with notes for the event \"Seminar\" at 12:20 UTC, in 20 min: little or no storage\n  Open: little or no storage";
+        assert_eq!(text, want);
+    }
+
+    #[tokio::test]
+    async fn rooms_are_found_by_their_own_words_and_numbers_must_match() {
+        for (question, rooms) in [
+            ("is the studio ready", vec!["Studio 2"]),
+            ("check booth", vec!["Booth 4"]),
+            ("how is studio 2", vec!["Studio 2"]),
+            ("is studio 3 ready", vec![]),
+            ("is room 4 ready", vec!["Booth 4"]),
+            ("is room 999 ready", vec![]),
+            ("is the pizza ready", vec![]),
+            // Three of five are halls: the word says nothing.
+            ("is the hall ready", vec![]),
+            ("¿está listo el estudio grande?", vec!["Studio 2"]),
+            ("is the big screen room ready", vec!["Hall C"]),
+        ] {
+            let policy = "rooms:\n  \"20300000004\": {aliases: [Estudio grande]}\n  \"20300000002\":\n    aliases: [Big screen]\n    note: Ask Ana for the key\n";
+            let text = asked(question, |_| (), policy).await;
+            let found: Vec<&str> = text
+                .lines()
+                .filter(|line| !line.starts_with(' '))
+                .filter_map(|line| Some(line.split_once(": ")?.0))
+                .collect();
+            if rooms.is_empty() {
+                assert!(text.starts_with("No room fits these words."), "{question}: {text}");
+                assert!(!text.contains("999") && !text.contains("pizza"), "{question}: {text}");
+            } else {
+                assert_eq!(found, rooms, "{question}: {text}");
+            }
+            assert_eq!(text.contains("Note: Ask Ana for the key"), rooms == ["Hall C"], "{question}: {text}");
+        }
+    }
+
     #[test]
     fn a_room_is_found_by_what_people_call_it() {
-        let text = "rooms:\n  \"19000000001\": {aliases: [the big hall]}\n";
-        let rooms = policy::behaviour::Behaviour::parse(text, "policy.yaml").unwrap().rooms().clone();
+        let rules = rules(
+            "rooms:\n  \"19000000001\": {aliases: [the big hall, aula nino]}\n  \"19000000002\": {aliases: [hall a]}\n",
+        );
         let team = team();
         let found = |question: &str| {
-            named(&fold(question), &team, &rooms).iter().map(|device| device.name.as_str()).collect::<Vec<_>>()
+            let named = matching::named(&fold(question), &team, &rules);
+            named.iter().map(|device| device.name.as_str()).collect::<Vec<_>>()
         };
         assert_eq!(found("is the Big Hall ready?"), ["Hall A"]);
         assert_eq!(found("is the big hall, that is Hall A, ready?"), ["Hall A"]);
         assert_eq!(found("is the hall ready?"), [""; 0]);
+        // An alias that is another unit's own name means that unit.
+        assert_eq!(found("is the Aula Niño ready?"), ["Aula Niño"]);
+        assert_eq!(found("is Hall A ready?"), ["Hall A"]);
+    }
+
+    #[tokio::test]
+    async fn at_most_six_rooms_are_named() {
+        let many = |files: &mut BTreeMap<String, serde_json::Value>| {
+            let list = files.get_mut(protocol::ask::DEVICES).unwrap()["devices"].as_array_mut().unwrap();
+            for at in 10..40 {
+                let name = if at < 19 { format!("Lab {at}") } else { format!("Ward {at}") };
+                list.push(
+                    json!({"Id": format!("203000000{at}"), "Name": name, "Model": "Pearl-2", "Status": "online"}),
+                );
+            }
+        };
+        let text = asked("is the lab ready", many, "").await;
+        assert_eq!((text.matches("Lab ").count(), text.ends_with("and more: 3")), (6, true), "{text}");
+        let all = (10..19).map(|at| format!("lab {at}")).collect::<Vec<_>>().join(" ");
+        assert_eq!(asked(&all, many, "").await.matches("Lab ").count(), 6);
     }
 }

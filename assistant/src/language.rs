@@ -2,7 +2,7 @@
 
 use protocol::shown::Language;
 
-const ENGLISH: [&str; 32] = [
+const ENGLISH: [&str; 47] = [
     "are",
     "aren",
     "check",
@@ -35,8 +35,23 @@ const ENGLISH: [&str; 32] = [
     "with",
     "and",
     "for",
+    "attention",
+    "broken",
+    "digest",
+    "everything",
+    "fix",
+    "issue",
+    "issues",
+    "last",
+    "problem",
+    "problems",
+    "recap",
+    "streaming",
+    "summary",
+    "there",
+    "wrong",
 ];
-const SPANISH: [&str; 46] = [
+const SPANISH: [&str; 67] = [
     "al",
     "aula",
     "aulas",
@@ -83,6 +98,27 @@ const SPANISH: [&str; 46] = [
     "un",
     "y",
     "desconectadas",
+    "apagadas",
+    "apagado",
+    "apagados",
+    "atencion",
+    "ayuda",
+    "caida",
+    "caidas",
+    "caido",
+    "desconectada",
+    "desconectado",
+    "desconectados",
+    "falla",
+    "fallas",
+    "preparada",
+    "preparadas",
+    "preparado",
+    "problema",
+    "problemas",
+    "resumen",
+    "ultima",
+    "ultimo",
 ];
 
 /// The question's language; English when it is not plainly Spanish.
@@ -135,6 +171,8 @@ mod tests {
             "help",
             "",
             "Is Sala de Juntas ready?",
+            "problems",
+            "last digest",
         ] {
             assert_eq!(of(english), Language::English, "{english}");
         }
@@ -145,6 +183,10 @@ mod tests {
             "Graba en Hall A",
             "reinicia Courtroom 4",
             "¿Hall A?",
+            "ayuda",
+            "problemas",
+            "último resumen",
+            "desconectados",
         ] {
             assert_eq!(of(spanish), Language::Spanish, "{spanish}");
         }

@@ -5,7 +5,8 @@ use crate::desk::Desk;
 use crate::login::Asker;
 use crate::propose::Draft;
 use crate::teller::Teller;
-use crate::{doctor, front, status, turn};
+use crate::watch::replay::Parts;
+use crate::{doctor, front, reports, status, turn};
 use host::link::{Link, LinkError, Receiver, Sender};
 use host::socket::peer_uid;
 use protocol::ask::{AskerSays, AssistantSays, MAX_QUESTION};
@@ -80,11 +81,11 @@ async fn greet(stream: UnixStream, uid: u32, desk: &Desk) -> Result<(), LinkErro
     if !hello.speaks_ours() {
         return Ok(());
     }
-    let mut asker = Asker::new(uid);
+    let (mut asker, mut parts) = (Asker::new(uid), Parts::default());
     while let Some(request) = hear.recv(IDLE).await? {
         let mut teller = Teller::new(&mut say, request.id);
         tokio::select! {
-            answered = answer(desk, &mut asker, request.say, &mut teller) => answered?,
+            answered = answer(desk, (&mut asker, &mut parts), request.say, &mut teller) => answered?,
             // The answer's future is dropped here, and with it the turn.
             gone = hear.closed() => return gone,
         }
@@ -92,7 +93,12 @@ async fn greet(stream: UnixStream, uid: u32, desk: &Desk) -> Result<(), LinkErro
     Ok(())
 }
 
-async fn answer(desk: &Desk, asker: &mut Asker, said: AskerSays, teller: &mut Teller<'_>) -> Result<(), LinkError> {
+async fn answer(
+    desk: &Desk,
+    (asker, parts): (&mut Asker, &mut Parts),
+    said: AskerSays,
+    teller: &mut Teller<'_>,
+) -> Result<(), LinkError> {
     match said {
         AskerSays::DeviceIds => told(teller, asker.device_ids(desk).await).await?,
         AskerSays::Login => told(teller, asker.begin(desk).await).await?,
@@ -104,6 +110,15 @@ async fn answer(desk: &Desk, asker: &mut Asker, said: AskerSays, teller: &mut Te
             teller.tell(AssistantSays::Doctor(Box::new(doctor::of(desk, &closed).await))).await?;
         }
         AskerSays::Status => teller.tell(AssistantSays::Status(Box::new(status::of(desk)))).await?,
+        AskerSays::Capture => reports::capture(desk, teller).await?,
+        AskerSays::Digest { language } => reports::digest(desk, language, teller).await?,
+        AskerSays::History { days, language } => reports::history(desk, (days, language), teller).await?,
+        AskerSays::Replay { language } => reports::replay(desk, std::mem::take(parts), language, teller).await?,
+        AskerSays::ReplayPart { tool, bytes } => {
+            if let Err(refusal) = parts.add(&desk.policy, &tool, &bytes) {
+                teller.tell(AssistantSays::Refused(refusal)).await?;
+            }
+        }
         AskerSays::Ask { question } => match fitting(&question) {
             Ok(question) => turn::ask(desk, question, teller).await?,
             Err((code, what)) => refuse(teller, code, what).await?,

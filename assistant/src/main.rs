@@ -18,12 +18,14 @@ mod pieces;
 mod poll;
 mod prompt;
 mod propose;
+mod reports;
 mod status;
 mod teller;
 #[cfg(test)]
 mod testing;
 mod tools;
 mod turn;
+mod watch;
 
 use config::Config;
 use desk::{Desk, StartError};
@@ -69,6 +71,7 @@ async fn run(config: Config) -> Result<(), StartError> {
     tokio::select! {
         () = stop => {}
         () = desk.poll.run() => {}
+        () = watch::run(&desk) => {}
         () = listen::serve(listener, Arc::clone(&desk)) => {}
     }
     // Whatever is open is dropped now, and the executor withdraws what was not finished.

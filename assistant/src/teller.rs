@@ -31,7 +31,8 @@ impl<'a> Teller<'a> {
         match &say {
             AssistantSays::Piece { .. } => (self.open, self.standing) = (true, true),
             AssistantSays::Answer { .. } | AssistantSays::PiecesVoid => (self.open, self.standing) = (false, false),
-            AssistantSays::Data { .. }
+            AssistantSays::CapturePart { .. }
+            | AssistantSays::Data { .. }
             | AssistantSays::DeviceIds { .. }
             | AssistantSays::Doctor(_)
             | AssistantSays::Done
@@ -44,6 +45,7 @@ impl<'a> Teller<'a> {
             | AssistantSays::Proposed { .. }
             | AssistantSays::Reading { .. }
             | AssistantSays::Refused(_)
+            | AssistantSays::Report { .. }
             | AssistantSays::SignedIn(_)
             | AssistantSays::SignedOut { .. }
             | AssistantSays::Standing(_)

@@ -11,6 +11,7 @@ use crate::prompt;
 use crate::propose::Executor;
 use crate::teller::Teller;
 use crate::tools::Tools;
+use crate::watch::Watch;
 use host::clock::Clock;
 use host::link::Link;
 use host::secret::SecretText;
@@ -431,6 +432,7 @@ fn desk(folder: &Path, model: Option<Model>) -> Desk {
         model,
         fleet: Fleet::new(Source::Canned(readings()), clock.clone()),
         poll: Poll::new(executor.clone(), folder),
+        watch: Watch::new(crate::watch::testing::rules(ALSO_CALLED), Vec::new(), folder),
         executor,
         policy,
         clock,

@@ -18,6 +18,7 @@ use crate::prompt::{self, Notes};
 use crate::propose::{Draft, Drafts, Ending};
 use crate::teller::Teller;
 use crate::tools::{self, PROPOSE};
+use crate::watch::seen::{Readings, Seen};
 use host::link::LinkError;
 use policy::call::Tool;
 use policy::intent::asks_for_change;
@@ -117,11 +118,20 @@ struct Failed {
 async fn by_keywords(desk: &Desk, question: &str, failed: Failed, teller: &mut Teller<'_>) -> Result<(), LinkError> {
     teller.void().await?;
     teller.tell(AssistantSays::Reading { tool: tools::DEVICES.to_owned() }).await?;
-    let team = tokio::time::timeout(KEYWORD_READ, desk.fleet.team(&desk.policy)).await.ok().and_then(Result::ok);
-    let read_at = desk.now_words();
+    let look = Seen::look(Readings::Fleet(&desk.fleet, &desk.policy), desk.clock.unix());
+    let seen = tokio::time::timeout(KEYWORD_READ, look).await.ok().flatten();
+    // An older look is better than none, and the answer says when it was.
+    let last = desk.watch.last();
+    let seen = match seen {
+        Some(seen) if !seen.team.devices.is_empty() || last.is_none() => Some(seen),
+        Some(_) | None => last,
+    };
+    let read_at = desk.time_words(seen.as_ref().map_or_else(|| desk.clock.unix(), |seen| seen.at));
+    let posted = desk.watch.posted();
     let facts = keyword::Facts {
-        team: team.as_ref(),
-        rooms: &desk.rooms,
+        seen: seen.as_ref(),
+        rules: &desk.watch.rules,
+        posted: posted.as_ref(),
         read_at: &read_at,
         why: &failed.why,
         asks_for_change: failed.asked,

@@ -155,7 +155,8 @@ pub(crate) async fn turn_into(
                 AssistantSays::Answer { text, .. } => written.answer(text, (session, out)),
                 AssistantSays::Piece { text } => written.piece(text, (session, out)),
                 AssistantSays::PiecesVoid => written.void((session, out)),
-                AssistantSays::Data { .. }
+                AssistantSays::CapturePart { .. }
+                | AssistantSays::Data { .. }
                 | AssistantSays::DeviceIds { .. }
                 | AssistantSays::Doctor(_)
                 | AssistantSays::Done
@@ -168,6 +169,7 @@ pub(crate) async fn turn_into(
                 | AssistantSays::Proposed { .. }
                 | AssistantSays::Reading { .. }
                 | AssistantSays::Refused(_)
+                | AssistantSays::Report { .. }
                 | AssistantSays::SignedIn(_)
                 | AssistantSays::SignedOut { .. }
                 | AssistantSays::Standing(_)
@@ -209,7 +211,8 @@ pub(crate) async fn turn_into(
             AssistantSays::Piece { .. } | AssistantSays::PiecesVoid => {}
             AssistantSays::Done => return Ok(()),
             AssistantSays::Refused(refusal) => return Err(ClientError::Refused(refusal)),
-            AssistantSays::Data { .. }
+            AssistantSays::CapturePart { .. }
+            | AssistantSays::Data { .. }
             | AssistantSays::DeviceIds { .. }
             | AssistantSays::Doctor(_)
             | AssistantSays::Hello(_)
@@ -217,6 +220,7 @@ pub(crate) async fn turn_into(
             | AssistantSays::LoginLink(_)
             | AssistantSays::LoginWaiting
             | AssistantSays::Offered(_)
+            | AssistantSays::Report { .. }
             | AssistantSays::SignedIn(_)
             | AssistantSays::SignedOut { .. }
             | AssistantSays::Standing(_)

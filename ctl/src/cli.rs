@@ -88,6 +88,17 @@ pub(crate) enum Verb {
     },
     /// Ask one question after the other, and see what becomes of what was proposed
     Chat,
+    /// What the last look at the fleet knows: totals, what needs attention, what comes next
+    Digest(DigestArgs),
+    /// The days that were watched, a line each, newest first
+    History {
+        /// How many days
+        #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..=90))]
+        days: u16,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Propose a change yourself; a person still has to approve it
     Propose(ProposeArgs),
     /// Deny everything, and take in or run nothing until `thaw`, not even after a restart; needs no PIN
@@ -223,6 +234,20 @@ impl PolicyKind {
             Self::ToolPolicy => "tool-policy",
         }
     }
+}
+
+/// Which digest.
+#[derive(Debug, Args)]
+pub(crate) struct DigestArgs {
+    /// Read the fleet now and write the redacted readings into this new folder
+    #[arg(long, value_name = "DIR", conflicts_with = "replay")]
+    pub(crate) capture: Option<PathBuf>,
+    /// The digest of the readings in this folder; nothing is posted
+    #[arg(long, value_name = "DIR")]
+    pub(crate) replay: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// A change as a person types it.

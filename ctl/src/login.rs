@@ -405,15 +405,20 @@ mod tests {
                     }),
                     AskerSays::LoginWait => AssistantSays::LoginWaiting,
                     AskerSays::Ask { .. }
+                    | AskerSays::Capture
                     | AskerSays::DeviceIds
+                    | AskerSays::Digest { .. }
                     | AskerSays::Doctor { .. }
                     | AskerSays::Draft { .. }
                     | AskerSays::Hello(_)
+                    | AskerSays::History { .. }
                     | AskerSays::Live
                     | AskerSays::Logout
                     | AskerSays::Offered
                     | AskerSays::Propose { .. }
                     | AskerSays::Read { .. }
+                    | AskerSays::Replay { .. }
+                    | AskerSays::ReplayPart { .. }
                     | AskerSays::Standing { .. }
                     | AskerSays::Status => AssistantSays::Hello(Hello::ours()),
                 };

@@ -14,6 +14,7 @@ mod chat;
 mod cli;
 mod client;
 mod demo;
+mod digest;
 mod doctor;
 mod exit;
 mod interrupts;

@@ -8,8 +8,8 @@ use crate::out::{Out, complain};
 use crate::render::pick;
 use crate::session::{Session, width};
 use crate::{
-    approvals, ask, audit, chat, demo, doctor, keep, login, manual, mcp, page_code, pin, policy_check, standstill,
-    status,
+    approvals, ask, audit, chat, demo, digest, doctor, keep, login, manual, mcp, page_code, pin, policy_check,
+    standstill, status,
 };
 use serde_json::json;
 
@@ -30,6 +30,8 @@ pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
             session.columns = width();
             chat::run(&session, out).await
         }
+        Verb::Digest(args) => digest::digest(&session, out, &args).await,
+        Verb::History { days, json } => digest::history(&session, out, days, json).await,
         Verb::Propose(args) => ask::propose(&session, out, args).await,
         Verb::Freeze { json } => standstill::freeze(&session, out, json).await,
         Verb::Thaw { json } => standstill::thaw(&session, out, json).await,

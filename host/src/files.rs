@@ -133,6 +133,20 @@ pub fn read_settings(path: &Path, owner: Owner) -> Result<String, FileError> {
     Ok(std::mem::take(&mut *text))
 }
 
+/// The text of a file that this program wrote for itself with [`write_private`]: a regular file of mine, mode 0600, one
+/// name, at most `limit` bytes of UTF-8, not a symbolic link.
+///
+/// # Errors
+/// [`FileError`] saying what was found and what to do.
+pub fn read_private(path: &Path, limit: u64) -> Result<String, FileError> {
+    let file = open_existing(path, OFlag::O_RDONLY)?;
+    let meta = metadata(&file, path)?;
+    check_secret(&meta, path, Owner::Me)?;
+    check_mode(&meta, path, 0o600)?;
+    let mut text = read_text(&file, path, limit)?;
+    Ok(std::mem::take(&mut *text))
+}
+
 fn open_existing(path: &Path, flags: OFlag) -> Result<File, FileError> {
     let (folder, name) = open_parent(path)?;
     open_in(&folder, &name, path, flags, Mode::empty())

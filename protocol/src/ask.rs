@@ -8,11 +8,27 @@ use crate::hello::Hello;
 use crate::ids::ProposalNumber;
 use crate::propose::{Live, News};
 use crate::refusal::Refusal;
+use crate::shown::Language;
 use crate::signin::{LoginLink, Pasted, SignedIn};
 use serde::{Deserialize, Serialize};
 
 /// Longest question, in characters.
 pub const MAX_QUESTION: usize = 1_000;
+
+/// The device list.
+pub const DEVICES: &str = "get_devices_in_my_team";
+/// The current or next event of every unit.
+pub const EVENTS: &str = "get_current_or_next_cms_events_for_devices";
+/// The recorders of the online units.
+pub const RECORDERS: &str = "get_recorder_status_for_devices";
+/// Load, temperature and start of the online units.
+pub const SYSTEM: &str = "get_system_status_for_devices";
+/// The readings of one look at the fleet; a capture holds one file of each.
+pub const READINGS: [&str; 4] = [DEVICES, EVENTS, RECORDERS, SYSTEM];
+/// Most bytes of a reading in one word.
+pub const PART: usize = 128 * 1024;
+/// Most days of a history.
+pub const MAX_DAYS: u16 = 90;
 
 /// One word of the asker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +38,8 @@ pub enum AskerSays {
         /// At most [`MAX_QUESTION`] characters.
         question: String,
     },
+    /// The readings of one look now, redacted; each comes in [`AssistantSays::CapturePart`]s.
+    Capture,
     /// The ids of the units that the normal sign-in reaches. For the same people as `Login`.
     DeviceIds,
     /// Look at yourself, and try to open what must be closed to you (`issue line 3.20`).
@@ -29,8 +47,20 @@ pub enum AskerSays {
         /// Full paths, at most [`crate::doctor::MOST_PATHS`]. They are opened for reading, closed at once, and never read.
         closed: Vec<String>,
     },
+    /// What the last look at the fleet knows.
+    Digest {
+        /// Language of the report.
+        language: Language,
+    },
     /// First on every connection.
     Hello(Hello),
+    /// The days that were watched, newest first.
+    History {
+        /// At most so many, 1 to [`MAX_DAYS`].
+        days: u16,
+        /// Language of the report.
+        language: Language,
+    },
     /// Begin the normal sign-in. Only for the assistant's own user, root and operators; it ends with the connection.
     Login,
     /// What the browser was sent to, pasted.
@@ -75,6 +105,18 @@ pub enum AskerSays {
     Standing {
         /// Which proposal.
         number: ProposalNumber,
+    },
+    /// The digest of the readings that this connection's [`Self::ReplayPart`]s brought; then they are forgotten.
+    Replay {
+        /// Language of the report.
+        language: Language,
+    },
+    /// A part of one reading from a file.
+    ReplayPart {
+        /// One of [`READINGS`].
+        tool: String,
+        /// At most [`PART`] bytes.
+        bytes: Vec<u8>,
     },
     /// How is the assistant?
     Status,
@@ -151,6 +193,15 @@ pub enum AssistantSays {
         /// Who wrote it.
         by: AnsweredBy,
     },
+    /// A part of one reading, redacted, as JSON text.
+    CapturePart {
+        /// One of [`READINGS`].
+        tool: String,
+        /// At most [`PART`] bytes.
+        bytes: Vec<u8>,
+        /// Whether this is the last part of this reading.
+        last: bool,
+    },
     /// The ids of the units that the normal sign-in reaches.
     DeviceIds {
         /// At most [`crate::signin::MAX_IDS`].
@@ -199,6 +250,13 @@ pub enum AssistantSays {
     },
     /// The request could not be taken.
     Refused(Refusal),
+    /// A digest or a history, made safe to show except for line breaks.
+    Report {
+        /// Whole text.
+        text: String,
+        /// Whether the newest look at the fleet worked.
+        good: bool,
+    },
     /// The sign-in is made and kept.
     SignedIn(SignedIn),
     /// The sign-in is forgotten.

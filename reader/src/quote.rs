@@ -71,6 +71,25 @@ pub fn data(tool: &str, value: Value, caps: &Caps) -> Option<Quoted> {
     Some(Quoted { json, cut: cutter.cut })
 }
 
+/// A reading as it may be kept in a file: redacted, without addresses, serial numbers and settings, nothing shortened.
+#[must_use]
+pub fn kept(mut value: Value) -> Value {
+    drop_members(&mut value);
+    redact_value(&mut value);
+    value
+}
+
+fn drop_members(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(drop_members),
+        Value::Object(members) => {
+            members.retain(|key, _| !is_dropped(key));
+            members.values_mut().for_each(drop_members);
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
 fn shareable(tool: &str, value: Value) -> Option<Value> {
     match tool {
         STREAMS => {

@@ -132,6 +132,7 @@ fn told(name: &str, said: AssistantSays) -> Result<Answer, NoSuchTool> {
         AssistantSays::Proposed { number } => answer::proposed(number),
         AssistantSays::Standing(news) => answer::standing(&news),
         AssistantSays::Answer { .. }
+        | AssistantSays::CapturePart { .. }
         | AssistantSays::DeviceIds { .. }
         | AssistantSays::Doctor(_)
         | AssistantSays::Done
@@ -143,6 +144,7 @@ fn told(name: &str, said: AssistantSays) -> Result<Answer, NoSuchTool> {
         | AssistantSays::PiecesVoid
         | AssistantSays::Reading { .. }
         | AssistantSays::Refused(_)
+        | AssistantSays::Report { .. }
         | AssistantSays::SignedIn(_)
         | AssistantSays::SignedOut { .. }
         | AssistantSays::Status(_) => answer::not_asked(&Asking::surprise()),

@@ -276,6 +276,17 @@ fn check_dir_allows_no_permission_beyond_the_most() {
 }
 
 #[test]
+fn a_private_file_is_read_back_only_while_it_is_private_and_small() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.json");
+    write_private(&path, b"12345").unwrap();
+    assert_eq!(read_private(&path, 5).unwrap(), "12345");
+    assert!(matches!(read_private(&path, 4), Err(FileError::TooLarge { .. })));
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+    assert!(matches!(read_private(&path, 5), Err(FileError::WrongMode { .. })));
+}
+
+#[test]
 fn a_lock_is_held_by_one_at_a_time_and_its_file_is_private() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("token.lock");

@@ -43,7 +43,7 @@ fn team_id(top: &Object) -> Result<Option<String>, ShapeError> {
     Ok(Some(id).filter(|id| !id.is_empty()))
 }
 
-fn device_id(entry: &Value) -> Result<Option<MasterId>, ShapeError> {
+pub(super) fn device_id(entry: &Value) -> Result<Option<MasterId>, ShapeError> {
     let Some(entry) = entry.as_object() else {
         return Ok(None);
     };

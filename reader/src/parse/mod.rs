@@ -8,6 +8,7 @@ pub mod recorders;
 pub mod status;
 pub mod streams;
 pub mod time;
+pub mod warnings;
 
 use policy::ids::MasterId;
 use serde_json::{Map, Value};

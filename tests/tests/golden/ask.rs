@@ -6,6 +6,7 @@ use protocol::ask::{AnsweredBy, AskerSays, AssistantDoctor, AssistantSays, Assis
 use protocol::doctor::{Reach, Tried};
 use protocol::hello::{Reply, Request};
 use protocol::propose::{Live, ProposalState};
+use protocol::shown::Language;
 use protocol::signin::Pasted;
 
 pub(crate) fn sheet() -> Sheet {
@@ -25,9 +26,12 @@ pub(crate) fn sheet() -> Sheet {
 fn asked() -> Vec<AskerSays> {
     vec![
         AskerSays::Ask { question: "¿Está grabando el Aula 3?".to_owned() },
+        AskerSays::Capture,
         AskerSays::DeviceIds,
         AskerSays::Doctor { closed: vec!["/var/lib/x/store.db".to_owned()] },
+        AskerSays::Digest { language: Language::Spanish },
         AskerSays::Hello(hello()),
+        AskerSays::History { days: 7, language: Language::English },
         AskerSays::Login,
         AskerSays::LoginCallback { address: Pasted::new("http://127.0.0.1:8765/callback?code=c&state=s") },
         AskerSays::LoginWait,
@@ -46,6 +50,8 @@ fn asked() -> Vec<AskerSays> {
         },
         AskerSays::Read { tool: "get_device_info".to_owned(), arguments: br#"{"device_id":"20311112222"}"#.to_vec() },
         AskerSays::Standing { number: number(12) },
+        AskerSays::Replay { language: Language::English },
+        AskerSays::ReplayPart { tool: "get_devices".to_owned(), bytes: b"{}".to_vec() },
         AskerSays::Status,
     ]
 }
@@ -53,6 +59,7 @@ fn asked() -> Vec<AskerSays> {
 fn answered() -> Vec<AssistantSays> {
     vec![
         AssistantSays::Answer { text: "Two rooms record.".to_owned(), by: AnsweredBy::Model { name: "m".to_owned() } },
+        AssistantSays::CapturePart { tool: "get_devices".to_owned(), bytes: b"{}".to_vec(), last: true },
         AssistantSays::DeviceIds { ids: vec!["20311112222".to_owned()] },
         AssistantSays::Doctor(Box::new(doctor())),
         AssistantSays::Done,
@@ -65,6 +72,7 @@ fn answered() -> Vec<AssistantSays> {
         AssistantSays::Proposed { number: number(12) },
         AssistantSays::Reading { tool: "get_devices".to_owned() },
         AssistantSays::Refused(refusal()),
+        AssistantSays::Report { text: "2 rooms, 2 online".to_owned(), good: true },
         AssistantSays::SignedIn(signed_in()),
         AssistantSays::SignedOut { revoked: true },
         AssistantSays::Data { json: r#"{"devices":[]}"#.to_owned(), cut: true },
@@ -125,9 +133,12 @@ fn bare_status() -> AssistantStatus {
 fn question(say: &AskerSays) -> &'static str {
     match say {
         AskerSays::Ask { .. } => "ask",
+        AskerSays::Capture => "capture",
         AskerSays::DeviceIds => "device_ids",
         AskerSays::Doctor { .. } => "doctor",
+        AskerSays::Digest { .. } => "digest",
         AskerSays::Hello(_) => "hello",
+        AskerSays::History { .. } => "history",
         AskerSays::Login => "login",
         AskerSays::LoginCallback { .. } => "login_callback",
         AskerSays::LoginWait => "login_wait",
@@ -138,6 +149,8 @@ fn question(say: &AskerSays) -> &'static str {
         AskerSays::Propose { .. } => "propose",
         AskerSays::Read { .. } => "read",
         AskerSays::Standing { .. } => "standing",
+        AskerSays::Replay { .. } => "replay",
+        AskerSays::ReplayPart { .. } => "replay_part",
         AskerSays::Status => "status",
     }
 }
@@ -145,6 +158,7 @@ fn question(say: &AskerSays) -> &'static str {
 fn answer(say: &AssistantSays) -> &'static str {
     match say {
         AssistantSays::Answer { .. } => "answer",
+        AssistantSays::CapturePart { .. } => "capture_part",
         AssistantSays::DeviceIds { .. } => "device_ids",
         AssistantSays::Doctor(_) => "doctor",
         AssistantSays::Done => "done",
@@ -157,6 +171,7 @@ fn answer(say: &AssistantSays) -> &'static str {
         AssistantSays::Proposed { .. } => "proposed",
         AssistantSays::Reading { .. } => "reading",
         AssistantSays::Refused(_) => "refused",
+        AssistantSays::Report { .. } => "report",
         AssistantSays::SignedIn(_) => "signed_in",
         AssistantSays::SignedOut { .. } => "signed_out",
         AssistantSays::Data { .. } => "data",

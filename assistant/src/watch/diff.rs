@@ -1,0 +1,174 @@
+//! From one look to the next: what is new, what is still so, what is over (`facts 8.2`). Each is said once; in the quiet
+//! hours only what is to be fixed first and the verdicts before an event are said, the rest waits.
+
+use crate::watch::findings::{Finding, Priority, findings, is_momentary, is_unknown};
+use crate::watch::posts::Post;
+use crate::watch::readiness::{Check, Verdict, checks};
+use crate::watch::rules::Rules;
+use crate::watch::seen::Seen;
+use crate::watch::state::{Open, Posted, State, Told};
+use crate::watch::{digest, sweep};
+use protocol::shown::Worded;
+
+/// How long the verdict about an occurrence is remembered after its start, in seconds.
+const REMEMBERED: i64 = 86_400;
+
+/// What there is to say after one look.
+#[derive(Debug, Default)]
+pub(crate) struct News {
+    /// This is the first look ever.
+    pub(crate) first: bool,
+    /// No finding is more than a piece of information.
+    pub(crate) clear: bool,
+    /// Findings said for the first time.
+    pub(crate) fresh: Vec<Open>,
+    /// Findings said again.
+    pub(crate) again: Vec<Open>,
+    /// Findings that are over.
+    pub(crate) over: Vec<Open>,
+    /// Verdicts, each with the one before when it changed.
+    pub(crate) checks: Vec<(Check, Option<Verdict>)>,
+}
+
+impl News {
+    fn is_empty(&self) -> bool {
+        !self.first
+            && [&self.fresh, &self.again, &self.over].iter().all(|list| list.is_empty())
+            && self.checks.is_empty()
+    }
+}
+
+/// Takes one good look in and gives what is to be posted now.
+pub(crate) fn step(state: &mut State, seen: &Seen, rules: &Rules) -> Vec<Post> {
+    let now = seen.at;
+    let found = merged(findings(seen, rules), state);
+    let quiet = rules.is_quiet(now);
+    state.had_units |= !seen.team.devices.is_empty();
+    take_in(state, &found, seen, rules);
+    let mut news = News { first: !state.begun, clear: is_clear(&found), ..News::default() };
+    say(state, &mut news, rules, (quiet, now));
+    judge(state, &mut news, seen, rules);
+    count(state, &news, seen, rules);
+    let mut posts = Vec::new();
+    if !news.is_empty() {
+        let title = digest::title(&news, seen, rules);
+        posts.push(Post { title: title.get(rules.language).to_owned(), lines: digest::lines(&news, rules, now) });
+        state.posted = Some(Posted { at: now, title });
+    }
+    posts.extend(sweep::step(state, seen, &found, rules));
+    state.begun = true;
+    posts
+}
+
+/// Whether none of these is a problem.
+pub(crate) fn is_clear(found: &[Finding]) -> bool {
+    found.iter().all(|one| one.priority == Priority::Fyi)
+}
+
+// A start that a unit gives as its uptime moves by a second from look to look, and so may its minute.
+fn merged(mut found: Vec<Finding>, state: &State) -> Vec<Finding> {
+    for one in &mut found {
+        let Some((unit, minute)) = one.key.split_once(":reboot:") else { continue };
+        let Ok(minute) = minute.parse::<i64>() else { continue };
+        let near = [minute - 1, minute + 1].map(|minute| format!("{unit}:reboot:{minute}"));
+        if let Some(known) = near.into_iter().find(|key| state.open.contains_key(key)) {
+            one.key = known;
+        }
+    }
+    found
+}
+
+fn take_in(state: &mut State, found: &[Finding], seen: &Seen, rules: &Rules) {
+    let now = seen.at;
+    let (mut began, mut ended) = (0, 0);
+    for one in found {
+        let new = Open {
+            unit: one.unit().to_owned(),
+            room: one.room.clone(),
+            priority: one.priority,
+            what: one.what.clone(),
+            first_seen: now,
+            last_sent: None,
+            gone: None,
+        };
+        match state.open.get_mut(&one.key) {
+            Some(known) => {
+                *known = Open { first_seen: known.first_seen, last_sent: known.last_sent, ..new };
+            }
+            None => {
+                began += 1;
+                state.open.insert(one.key.clone(), new);
+            }
+        }
+    }
+    state.open.retain(|key, open| {
+        if open.gone.is_some() || found.iter().any(|one| one.key == *key) || is_unknown(key, seen) {
+            return true;
+        }
+        ended += 1;
+        open.gone = Some(now);
+        // What was never said, or whose end is no news, just goes.
+        open.last_sent.is_some() && !is_momentary(key)
+    });
+    let day = state.day(&rules.date(now));
+    (day.began, day.ended) = (day.began + began, day.ended + ended);
+}
+
+fn say(state: &mut State, news: &mut News, rules: &Rules, (quiet, now): (bool, i64)) {
+    let remind = i64::from(rules.behaviour.remind_after_minutes()) * 60;
+    state.open.retain(|key, open| {
+        if quiet && open.priority != Priority::FixFirst {
+            return true;
+        }
+        if open.gone.is_some() {
+            news.over.push(open.clone());
+            return false;
+        }
+        match open.last_sent {
+            None => news.fresh.push(open.clone()),
+            Some(sent) if now.saturating_sub(sent) >= remind && !is_momentary(key) => news.again.push(open.clone()),
+            Some(_) => return true,
+        }
+        open.last_sent = Some(now);
+        true
+    });
+}
+
+fn judge(state: &mut State, news: &mut News, seen: &Seen, rules: &Rules) {
+    state.told.retain(|_, told| told.start.saturating_add(REMEMBERED) > seen.at);
+    for check in checks(seen, rules, rules.lead_seconds()) {
+        let now = Told { verdict: check.verdict, start: check.start };
+        let before = state.told.insert(check.key.clone(), now).map(|told| told.verdict);
+        if before != Some(check.verdict) {
+            news.checks.push((check, before));
+        }
+    }
+}
+
+fn count(state: &mut State, news: &News, seen: &Seen, rules: &Rules) {
+    let watched = || seen.team.devices.iter().filter(|device| rules.watches(device));
+    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    let (rooms, offline) = (number(watched().count()), number(watched().filter(|device| !device.online).count()));
+    let not_ready = number(news.checks.iter().filter(|(check, _)| check.verdict == Verdict::NotReady).count());
+    let day = state.day(&rules.date(seen.at));
+    day.looks = day.looks.saturating_add(1);
+    (day.rooms, day.offline) = (day.rooms.max(rooms), day.offline.max(offline));
+    day.not_ready = day.not_ready.saturating_add(not_ready);
+    day.ready = day.ready.saturating_add(number(news.checks.len()) - not_ready);
+}
+
+/// Counts a look that did not work; nothing else follows from it.
+pub(crate) fn failed(state: &mut State, rules: &Rules, now: i64) {
+    let day = state.day(&rules.date(now));
+    day.failed = day.failed.saturating_add(1);
+}
+
+/// Number and noun in both languages.
+pub(crate) fn counted(count: usize, (one, many): (&str, &str), (uno, varios): (&str, &str)) -> Worded {
+    let (en, es) = if count == 1 { (one, uno) } else { (many, varios) };
+    Worded::new(format!("{count} {en}"), format!("{count} {es}"))
+}
+
+#[cfg(test)]
+#[path = "diff_tests.rs"]
+mod tests;

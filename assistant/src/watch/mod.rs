@@ -1,0 +1,325 @@
+//! The watcher: every `heartbeat_seconds` one guarded look at the fleet, by code alone, and a post when something is new,
+//! over, or about to begin (issue lines 3.14, 3.15). It holds no link to the executor, so it can propose nothing.
+
+pub(crate) mod diff;
+pub(crate) mod digest;
+pub(crate) mod findings;
+pub(crate) mod posts;
+pub(crate) mod readiness;
+pub(crate) mod replay;
+pub(crate) mod rules;
+pub(crate) mod seen;
+pub(crate) mod state;
+mod sweep;
+#[cfg(test)]
+pub(crate) mod testing;
+
+use crate::desk::Desk;
+use crate::fleet::Fleet;
+use policy::tool_policy::ToolPolicy;
+use posts::{Channel, Post, PostError, Queued};
+use protocol::shown::{Language, Worded};
+use rules::Rules;
+use seen::{Readings, Seen};
+use state::{Posted, State};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+const FILE: &str = "watch.json";
+/// Most posts that wait for one channel; older ones are dropped, and the log says so.
+const MOST_WAITING: usize = 20;
+
+/// What it goes by, where it posts, and what it knows.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    /// Thresholds, hours, zone, language.
+    pub(crate) rules: Rules,
+    channels: Vec<Channel>,
+    file: PathBuf,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    state: State,
+    last: Option<Seen>,
+    // Looks that did not work, one after another.
+    failures: u32,
+    post_trouble: BTreeMap<&'static str, PostError>,
+    save_trouble: Option<String>,
+}
+
+impl Watch {
+    /// A watcher that goes on from what an earlier run remembered in `state_dir`.
+    pub(crate) fn new(rules: Rules, channels: Vec<Channel>, state_dir: &Path) -> Self {
+        let file = state_dir.join(FILE);
+        let mut state = State::load(&file);
+        // A channel that is no longer set up takes nothing any more.
+        state.queue.retain(|queued| channels.iter().any(|channel| channel.word() == queued.channel));
+        Self { rules, channels, file, known: Mutex::new(Known { state, ..Known::default() }) }
+    }
+
+    /// One look, and what follows from it. A list that cannot be read, or is empty after there were units, is no look:
+    /// nothing is compared, nothing new is said, nothing is over.
+    pub(crate) async fn beat(&self, fleet: &Fleet, policy: &ToolPolicy, now: i64) {
+        let seen = Seen::look(Readings::Fleet(fleet, policy), now).await;
+        self.take(seen, now);
+        self.save();
+        self.deliver().await;
+    }
+
+    fn take(&self, seen: Option<Seen>, now: i64) {
+        let mut known = self.known();
+        let had_units = known.state.had_units;
+        let Some(seen) = seen.filter(|seen| !(had_units && seen.team.devices.is_empty())) else {
+            known.failures = known.failures.saturating_add(1);
+            tracing::warn!(failures = known.failures, "the fleet could not be looked at; nothing follows from it");
+            diff::failed(&mut known.state, &self.rules, now);
+            return;
+        };
+        known.failures = 0;
+        for post in diff::step(&mut known.state, &seen, &self.rules) {
+            self.queue(&mut known.state, &post);
+        }
+        known.last = Some(seen);
+    }
+
+    fn queue(&self, state: &mut State, post: &Post) {
+        for channel in &self.channels {
+            let waits = |queued: &Queued| queued.channel == channel.word();
+            if state.queue.iter().filter(|queued| waits(queued)).count() >= MOST_WAITING
+                && let Some(oldest) = state.queue.iter().position(waits)
+            {
+                tracing::warn!(channel = channel.word(), "too many posts wait; the oldest is dropped");
+                state.queue.remove(oldest);
+            }
+            state.queue.push(Queued { channel: channel.word().to_owned(), post: post.clone() });
+        }
+    }
+
+    // In order for each channel; one that does not take a post gets it again at the next look.
+    async fn deliver(&self) {
+        for channel in &self.channels {
+            let word = channel.word();
+            loop {
+                let next = self.known().state.queue.iter().find(|queued| queued.channel == word).cloned();
+                let Some(next) = next else { break };
+                let taken = channel.post(&next.post).await;
+                if let Err(error) = taken {
+                    tracing::warn!(channel = word, %error, "a post was not taken; it is tried again at the next look");
+                    self.known().post_trouble.insert(word, error);
+                    break;
+                }
+                {
+                    let mut known = self.known();
+                    known.post_trouble.remove(word);
+                    let at = known.state.queue.iter().position(|queued| queued.channel == word);
+                    at.map(|at| known.state.queue.remove(at));
+                }
+                // At once, so that a restart does not post it again.
+                self.save();
+            }
+        }
+    }
+
+    fn save(&self) {
+        let mut known = self.known();
+        let saved = known.state.save(&self.file);
+        if let Err(error) = &saved
+            && known.save_trouble.as_ref() != Some(error)
+        {
+            tracing::error!(error, "what the watcher knows could not be kept");
+        }
+        known.save_trouble = saved.err();
+    }
+
+    /// What is wrong, each with what to do.
+    pub(crate) fn troubles(&self) -> Vec<String> {
+        let known = self.known();
+        let mut all = Vec::new();
+        if known.failures > 0 {
+            all.push(format!("the fleet could not be read at the last {} looks; the log says why", known.failures));
+        }
+        for (channel, error) in &known.post_trouble {
+            all.push(format!("a post to {channel} waits: {error}"));
+        }
+        if let Some(error) = &known.save_trouble {
+            all.push(format!("what the watcher knows cannot be kept, so a restart may repeat posts: {error}"));
+        }
+        all
+    }
+
+    /// What the last good look knows, and whether the newest one was good.
+    pub(crate) fn digest(&self, language: Language, now: i64) -> (String, bool) {
+        let known = self.known();
+        let Some(seen) = &known.last else {
+            let words = Worded::new(
+                "The fleet has not been looked at since the assistant started. fleetwatchctl status says what is wrong.",
+                "No se ha leído la flota desde que arrancó el asistente. fleetwatchctl status dice qué falla.",
+            );
+            return (words.get(language).to_owned(), false);
+        };
+        let mut text = digest::digest(seen, &self.rules, (language, now));
+        if known.failures > 0 {
+            let words = Worded::new(
+                "The newest look did not work; this is older.",
+                "La última lectura no salió; esto es anterior.",
+            );
+            text = format!("{}\n{text}", words.get(language));
+        }
+        (text, known.failures == 0)
+    }
+
+    /// One line a day, newest first.
+    pub(crate) fn history(&self, days: usize, language: Language) -> String {
+        digest::history(&self.known().state, days, language)
+    }
+
+    /// The last digest that was posted.
+    pub(crate) fn posted(&self) -> Option<Posted> {
+        self.known().state.posted.clone()
+    }
+
+    /// The last good look.
+    pub(crate) fn last(&self) -> Option<Seen> {
+        self.known().last.clone()
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Watches for ever. Without a sign-in there is nothing to look at; `status` says so.
+pub(crate) async fn run(desk: &Desk) {
+    let every = Duration::from_secs(u64::from(desk.watch.rules.behaviour.heartbeat_seconds()));
+    loop {
+        if desk.fleet.has_sign_in() {
+            desk.watch.beat(&desk.fleet, &desk.policy, desk.clock.unix()).await;
+        }
+        tokio::time::sleep(every).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::Source;
+    use crate::watch::posts::Sender;
+    use crate::watch::posts::testing::Taker;
+    use crate::watch::testing::{NOON, readings, rules, unit};
+    use host::clock::Clock;
+    use protocol::ask::{DEVICES, READINGS};
+    use serde_json::{Value, json};
+
+    struct World {
+        folder: tempfile::TempDir,
+        policy: ToolPolicy,
+        files: BTreeMap<String, Value>,
+        now: i64,
+    }
+
+    impl World {
+        fn new() -> Self {
+            let (folder, policy) = (tempfile::tempdir().unwrap(), ToolPolicy::shipped().unwrap());
+            Self { folder, policy, files: readings(), now: NOON }
+        }
+
+        fn watch(&self, takers: &[&Taker]) -> Watch {
+            let kinds = [Channel::Teams, Channel::Ntfy];
+            let channels = takers.iter().zip(kinds).map(|(taker, kind)| kind(Sender::for_test(&taker.address())));
+            let channels = channels.collect();
+            Watch::new(rules(""), channels, self.folder.path())
+        }
+
+        async fn beat(&mut self, watch: &Watch) {
+            self.now += 180;
+            let (clock, _) = Clock::dangerous_manual(self.now, 0, "boot");
+            let known = READINGS.iter().filter_map(|tool| Some((*tool, self.files.get(*tool)?.clone()))).collect();
+            let fleet = Fleet::new(Source::Canned(known), clock);
+            watch.beat(&fleet, &self.policy, self.now).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_failed_or_emptied_look_posts_nothing_and_resolves_nothing() {
+        let (mut world, taker) = (World::new(), Taker::start(vec![200]).await);
+        let watch = world.watch(&[&taker]);
+        unit(&mut world.files, 0, &json!({"Status": "offline"}));
+        world.beat(&watch).await;
+        assert_eq!(taker.count(), 1);
+        let good = world.files[DEVICES].clone();
+        for bad in [json!({"devices": []}), json!({}), json!("Error"), json!({"devices": [{"Name": "no id"}]})] {
+            world.files.insert(DEVICES.to_owned(), bad);
+            world.beat(&watch).await;
+            assert!(watch.troubles()[0].contains("could not be read"), "{:?}", watch.troubles());
+        }
+        assert!(watch.digest(Language::English, world.now).0.starts_with("The newest look did not work"));
+        world.files.insert(DEVICES.to_owned(), good);
+        world.beat(&watch).await;
+        assert_eq!((taker.count(), watch.troubles()), (1, Vec::<String>::new()));
+    }
+
+    #[tokio::test]
+    async fn a_first_look_at_an_empty_team_is_fine_and_an_empty_list_stays_a_failure_after_a_restart() {
+        let (mut world, taker) = (World::new(), Taker::start(vec![200]).await);
+        let full = world.files.insert(DEVICES.to_owned(), json!({"devices": []})).unwrap();
+        let watch = world.watch(&[&taker]);
+        world.beat(&watch).await;
+        assert!(watch.troubles().is_empty());
+        world.files.insert(DEVICES.to_owned(), full);
+        world.beat(&watch).await;
+        world.files.insert(DEVICES.to_owned(), json!({"devices": []}));
+        let again = world.watch(&[&taker]);
+        world.beat(&again).await;
+        assert!(again.troubles()[0].contains("could not be read"));
+    }
+
+    #[tokio::test]
+    async fn a_restart_posts_nothing_again() {
+        let (mut world, taker) = (World::new(), Taker::start(vec![200]).await);
+        unit(&mut world.files, 0, &json!({"Status": "offline"}));
+        for _ in 0..3 {
+            let watch = world.watch(&[&taker]);
+            world.beat(&watch).await;
+        }
+        assert_eq!(taker.count(), 1);
+        unit(&mut world.files, 0, &json!({"Status": "online"}));
+        world.beat(&world.watch(&[&taker])).await;
+        assert!(taker.last().body.contains("resolved"), "{:?}", taker.last());
+    }
+
+    #[tokio::test]
+    async fn a_post_that_is_not_taken_is_tried_again_and_not_doubled_for_the_others() {
+        let (mut world, good) = (World::new(), Taker::start(vec![200]).await);
+        let bad = Taker::start(vec![500, 500, 200]).await;
+        let watch = world.watch(&[&bad, &good]);
+        world.beat(&watch).await;
+        assert_eq!((bad.count(), good.count()), (1, 1));
+        assert!(watch.troubles()[0].starts_with("a post to teams waits: the service answered with HTTP status 500"));
+        // A restart keeps it, and a new post waits behind it.
+        let watch = world.watch(&[&bad, &good]);
+        unit(&mut world.files, 0, &json!({"Status": "offline"}));
+        world.beat(&watch).await;
+        assert_eq!((bad.count(), good.count()), (2, 2));
+        world.beat(&watch).await;
+        assert_eq!((bad.count(), good.count()), (4, 2));
+        assert!(bad.last().body.contains("Hall A") && watch.troubles().is_empty());
+        world.beat(&watch).await;
+        assert_eq!((bad.count(), good.count()), (4, 2));
+    }
+
+    #[tokio::test]
+    async fn a_damaged_state_says_the_fleet_anew_and_nothing_is_resolved() {
+        let (mut world, taker) = (World::new(), Taker::start(vec![200]).await);
+        unit(&mut world.files, 0, &json!({"Status": "offline"}));
+        world.beat(&world.watch(&[&taker])).await;
+        host::files::write_private(&world.folder.path().join(FILE), b"{\"open\":").unwrap();
+        unit(&mut world.files, 0, &json!({"Status": "online"}));
+        world.beat(&world.watch(&[&taker])).await;
+        let body = taker.last().body;
+        assert!(body.contains("Fleet check") && body.contains("All clear") && !body.contains("esolved"), "{body}");
+    }
+}
