@@ -1,6 +1,7 @@
 //! What every question needs, made once at start.
 
 use crate::config::Config;
+use crate::doctor::Configured;
 use crate::fleet::{Fleet, Source};
 use crate::model::{self, Model};
 use crate::poll::Poll;
@@ -47,6 +48,7 @@ pub(crate) struct Desk {
     pub(crate) wall: Duration,
     /// Where the browser comes back to when somebody signs in.
     pub(crate) callback_port: u16,
+    pub(crate) configured: Configured,
 }
 
 /// Why the assistant cannot start.
@@ -121,10 +123,16 @@ impl Desk {
     pub(crate) fn new(config: Config) -> Result<Self, StartError> {
         let clock = Clock::system().map_err(StartError::Clock)?;
         files::ensure_private_dir(&config.state_dir).map_err(StartError::File)?;
-        let (policy, zone, rooms) = policies(&config.policy_dir)?;
+        let Policies { policy, zone, rooms, hash } = policies(&config.policy_dir)?;
         let policy = Arc::new(policy);
         let source = source(&config, &policy, &clock)?;
         let executor = Executor { path: config.propose_socket(), uid: config.executor_uid };
+        let configured = Configured {
+            policy_dir: config.policy_dir,
+            policy: hash,
+            state_dir: config.state_dir.clone(),
+            mcp_url: config.mcp_url,
+        };
         Ok(Self {
             callback_port: config.callback_port,
             started_ms: clock.boot_ms(),
@@ -139,6 +147,7 @@ impl Desk {
             policy,
             clock,
             wall: WALL,
+            configured,
         })
     }
 
@@ -190,12 +199,23 @@ pub(crate) fn ask_socket(path: &Path, askers: Askers) -> Result<UnixListener, St
     socket::bind(path, askers.mode, askers.group).map_err(StartError::Socket)
 }
 
-fn policies(folder: &Path) -> Result<(ToolPolicy, TimeZone, Rooms), StartError> {
+/// The policy files as they were read at start.
+struct Policies {
+    policy: ToolPolicy,
+    zone: TimeZone,
+    rooms: Rooms,
+    hash: String,
+}
+
+fn policies(folder: &Path) -> Result<Policies, StartError> {
     let read = |name: &str| files::read_settings(&folder.join(name), Owner::RootOrMe).map_err(StartError::File);
-    let behaviour = Behaviour::parse(&read("policy.yaml")?, "policy.yaml").map_err(StartError::Policy)?;
-    let policy = ToolPolicy::parse(&read("tool_policy.yaml")?, "tool_policy.yaml").map_err(StartError::Policy)?;
+    let (behaviour, tools) = (read("policy.yaml")?, read("tool_policy.yaml")?);
+    let hash = reader::doctor::policy_hash(&behaviour, &tools);
+    let behaviour = Behaviour::parse(&behaviour, "policy.yaml").map_err(StartError::Policy)?;
+    let policy = ToolPolicy::parse(&tools, "tool_policy.yaml").map_err(StartError::Policy)?;
     let zone = TimeZone::get(behaviour.timezone()).map_err(|_| StartError::Zone(behaviour.timezone().to_owned()))?;
-    Ok((policy.with_lead_minutes(behaviour.lead_minutes()), zone, behaviour.rooms().clone()))
+    let policy = policy.with_lead_minutes(behaviour.lead_minutes());
+    Ok(Policies { policy, zone, rooms: behaviour.rooms().clone(), hash })
 }
 
 fn source(config: &Config, policy: &Arc<ToolPolicy>, clock: &Clock) -> Result<Source, StartError> {

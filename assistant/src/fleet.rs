@@ -4,9 +4,9 @@ use host::clock::Clock;
 use policy::observed::Team;
 use policy::tool_policy::{ReadTool, ToolPolicy, check_read_arguments};
 use protocol::canonical::Canonical;
-use protocol::refusal::Refusal;
+use protocol::refusal::{Refusal, RefusalCode};
 use reader::error::ReadError;
-use reader::quote::{Caps, quote};
+use reader::quote::{Caps, Quoted, data, quote};
 use reader::session::ReadClient;
 use serde_json::{Value, json};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -50,6 +50,17 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// What another agent is told.
+    pub(crate) fn refusal(&self) -> Refusal {
+        match self {
+            Self::Failed => Refusal::new(RefusalCode::ReadFailed, "the fleet could not be read"),
+            Self::NotSignedIn => {
+                Refusal::new(RefusalCode::SignInDead, "Fleetwatch is not signed in to the fleet for reading")
+            }
+            Self::Refused(refusal) => refusal.clone(),
+        }
+    }
+
     /// What the model is told: the class, and of a refused request what was wrong with it.
     pub(crate) fn for_model(&self) -> String {
         match self {
@@ -142,6 +153,11 @@ impl Fleet {
         self.known().signed_out = false;
     }
 
+    /// Whether the server did not take the sign-in last time.
+    pub(crate) fn is_signed_out(&self) -> bool {
+        self.known().signed_out
+    }
+
     /// Boot clock of the last good reading, in milliseconds.
     pub(crate) fn last_read_ms(&self) -> Option<i64> {
         self.known().last_read_ms
@@ -164,7 +180,15 @@ impl Fleet {
 /// A reading as the model gets it: redacted, capped and escaped in one block. Articles of the documentation are text, so
 /// their texts may be longer than a name or a message.
 pub(crate) fn quoted(name: &str, value: Value) -> String {
+    quote(name, value, &caps_of(name))
+}
+
+/// The same without the block around it, for other agents; nothing when the answer is not understood.
+pub(crate) fn quoted_data(name: &str, value: Value) -> Option<Quoted> {
+    data(name, value, &caps_of(name))
+}
+
+fn caps_of(name: &str) -> Caps {
     let caps = Caps::default();
-    let caps = if name.starts_with("kb_") { Caps { text: ARTICLE, ..caps } } else { caps };
-    quote(name, value, &caps)
+    if name.starts_with("kb_") { Caps { text: ARTICLE, ..caps } } else { caps }
 }

@@ -5,7 +5,7 @@ use crate::desk::Desk;
 use crate::login::Asker;
 use crate::propose::Draft;
 use crate::teller::Teller;
-use crate::{status, turn};
+use crate::{doctor, front, status, turn};
 use host::link::{Link, LinkError, Receiver, Sender};
 use host::socket::peer_uid;
 use protocol::ask::{AskerSays, AssistantSays, MAX_QUESTION};
@@ -100,6 +100,9 @@ async fn answer(desk: &Desk, asker: &mut Asker, said: AskerSays, teller: &mut Te
         AskerSays::LoginWait => told(teller, asker.wait(desk).await).await?,
         AskerSays::Logout => told(teller, asker.end(desk).await).await?,
         AskerSays::Hello(_) => refuse(teller, RefusalCode::NotPermitted, "hello was said already").await?,
+        AskerSays::Doctor { closed } => {
+            teller.tell(AssistantSays::Doctor(Box::new(doctor::of(desk, &closed).await))).await?;
+        }
         AskerSays::Status => teller.tell(AssistantSays::Status(Box::new(status::of(desk)))).await?,
         AskerSays::Ask { question } => match fitting(&question) {
             Ok(question) => turn::ask(desk, question, teller).await?,
@@ -109,6 +112,11 @@ async fn answer(desk: &Desk, asker: &mut Asker, said: AskerSays, teller: &mut Te
             let draft = Draft { origin: Origin::Command, tool, arguments, reason };
             turn::command(desk, draft, teller).await?;
         }
+        AskerSays::Draft { tool, arguments, reason } => front::draft(desk, (tool, arguments, reason), teller).await?,
+        AskerSays::Live => front::live(desk, teller).await?,
+        AskerSays::Offered => teller.tell(AssistantSays::Offered(front::offered(desk))).await?,
+        AskerSays::Read { tool, arguments } => front::read(desk, &tool, &arguments, teller).await?,
+        AskerSays::Standing { number } => front::standing(desk, number, teller).await?,
     }
     teller.tell(AssistantSays::Done).await
 }

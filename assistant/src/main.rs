@@ -3,7 +3,9 @@
 
 mod config;
 mod desk;
+mod doctor;
 mod fleet;
+mod front;
 mod ids_seen;
 mod keyword;
 mod language;

@@ -114,7 +114,9 @@ impl Poll {
                 ExecutorSays::Acked
                 | ExecutorSays::Admitted { .. }
                 | ExecutorSays::Hello { .. }
+                | ExecutorSays::Live(_)
                 | ExecutorSays::News { .. }
+                | ExecutorSays::Standing(_)
                 | ExecutorSays::TurnEnded => return Err(ExecutorError::Confused),
             };
             self.keep(head);
@@ -129,7 +131,9 @@ impl Poll {
                 ExecutorSays::Refused(refusal) => return Err(ExecutorError::Refused(refusal)),
                 ExecutorSays::Admitted { .. }
                 | ExecutorSays::Hello { .. }
+                | ExecutorSays::Live(_)
                 | ExecutorSays::News { .. }
+                | ExecutorSays::Standing(_)
                 | ExecutorSays::TurnEnded => {
                     return Err(ExecutorError::Confused);
                 }

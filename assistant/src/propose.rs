@@ -21,6 +21,18 @@ const ADMISSION: Duration = Duration::from_secs(75);
 /// Waits between tries while the service manager's socket still shows root.
 const BACK_OFF: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis(300), Duration::from_secs(1)];
 
+/// Under which label this assistant's own turns go.
+const ASSISTANT: &str = "assistant";
+/// Under which label the changes go that other agents draft: denials of theirs pause them and nobody else.
+pub(crate) const FRONT: &str = "front";
+
+fn label_of(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Front => FRONT,
+        Origin::Command | Origin::Model | Origin::Undo => ASSISTANT,
+    }
+}
+
 /// Where the executor listens, and who it must be.
 #[derive(Debug, Clone)]
 pub(crate) struct Executor {
@@ -106,10 +118,23 @@ impl ExecutorLink {
         kind: LinkKind,
         witness: Option<AuditHead>,
     ) -> Result<Self, ExecutorError> {
+        Self::open_as(ASSISTANT, executor, kind, witness).await
+    }
+
+    /// The same under another label; each label has its own news, limits and pauses.
+    ///
+    /// # Errors
+    /// [`ExecutorError`] when nobody fitting answers.
+    pub(crate) async fn open_as(
+        label: &str,
+        executor: &Executor,
+        kind: LinkKind,
+        witness: Option<AuditHead>,
+    ) -> Result<Self, ExecutorError> {
         let stream = connect(executor).await?;
         let mut link =
             Self { link: Link::new(stream), next_id: 1, proposing: Proposing::Off(RefusalCode::NotPermitted) };
-        let agent = Label::new("assistant").ok_or(ExecutorError::NoLabel)?;
+        let agent = Label::new(label).ok_or(ExecutorError::NoLabel)?;
         let hello = AssistantSays::Hello { hello: Hello::ours(), kind, agent, witness };
         match link.exchange(hello, HELLO).await? {
             ExecutorSays::Hello { hello, .. } if !hello.speaks_ours() => Err(ExecutorError::Version),
@@ -120,7 +145,9 @@ impl ExecutorLink {
             ExecutorSays::Refused(refusal) => Err(ExecutorError::Refused(refusal)),
             ExecutorSays::Acked
             | ExecutorSays::Admitted { .. }
+            | ExecutorSays::Live(_)
             | ExecutorSays::News { .. }
+            | ExecutorSays::Standing(_)
             | ExecutorSays::TurnEnded => Err(ExecutorError::Confused),
         }
     }
@@ -153,9 +180,12 @@ impl ExecutorLink {
         match self.exchange(AssistantSays::Propose(draft), ADMISSION).await? {
             ExecutorSays::Admitted { number } => Ok(number),
             ExecutorSays::Refused(refusal) => Err(ExecutorError::Refused(refusal)),
-            ExecutorSays::Acked | ExecutorSays::Hello { .. } | ExecutorSays::News { .. } | ExecutorSays::TurnEnded => {
-                Err(ExecutorError::Confused)
-            }
+            ExecutorSays::Acked
+            | ExecutorSays::Hello { .. }
+            | ExecutorSays::Live(_)
+            | ExecutorSays::News { .. }
+            | ExecutorSays::Standing(_)
+            | ExecutorSays::TurnEnded => Err(ExecutorError::Confused),
         }
     }
 
@@ -166,7 +196,9 @@ impl ExecutorLink {
             ExecutorSays::Acked
             | ExecutorSays::Admitted { .. }
             | ExecutorSays::Hello { .. }
-            | ExecutorSays::News { .. } => Err(ExecutorError::Confused),
+            | ExecutorSays::Live(_)
+            | ExecutorSays::News { .. }
+            | ExecutorSays::Standing(_) => Err(ExecutorError::Confused),
         }
     }
 }
@@ -253,7 +285,8 @@ impl Drafts {
 
     async fn try_propose(&mut self, draft: Draft) -> Result<ProposalNumber, ExecutorError> {
         if matches!(self.link, Opened::NotYet) {
-            let opened = ExecutorLink::open(&self.executor, LinkKind::Turn, self.witness).await?;
+            let label = label_of(draft.origin);
+            let opened = ExecutorLink::open_as(label, &self.executor, LinkKind::Turn, self.witness).await?;
             self.link = Opened::Open(Box::new(opened));
         }
         let Opened::Open(link) = &mut self.link else { return Err(ExecutorError::HungUp) };

@@ -31,17 +31,22 @@ impl<'a> Teller<'a> {
         match &say {
             AssistantSays::Piece { .. } => (self.open, self.standing) = (true, true),
             AssistantSays::Answer { .. } | AssistantSays::PiecesVoid => (self.open, self.standing) = (false, false),
-            AssistantSays::DeviceIds { .. }
+            AssistantSays::Data { .. }
+            | AssistantSays::DeviceIds { .. }
+            | AssistantSays::Doctor(_)
             | AssistantSays::Done
             | AssistantSays::Hello(_)
+            | AssistantSays::Live(_)
             | AssistantSays::LoginLink(_)
             | AssistantSays::LoginWaiting
             | AssistantSays::NotProposed(_)
+            | AssistantSays::Offered(_)
             | AssistantSays::Proposed { .. }
             | AssistantSays::Reading { .. }
             | AssistantSays::Refused(_)
             | AssistantSays::SignedIn(_)
             | AssistantSays::SignedOut { .. }
+            | AssistantSays::Standing(_)
             | AssistantSays::Status(_) => self.open = false,
         }
         self.sender.send(&Reply { id: self.id, say }, SEND).await

@@ -3,6 +3,7 @@
 
 use crate::config::{ModelKind, ModelSettings};
 use crate::desk::Desk;
+use crate::doctor::Configured;
 use crate::fleet::{Fleet, Source};
 use crate::model::Model;
 use crate::poll::Poll;
@@ -21,6 +22,7 @@ use protocol::ask;
 use protocol::hello::{AuditHead, Hello, Isolation, Reply, Request};
 use protocol::ids::ProposalNumber;
 use protocol::propose::{AssistantSays, ExecutorSays, LinkKind, News, Proposing};
+use protocol::refusal::{Refusal, RefusalCode};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -311,6 +313,11 @@ impl ExecutorDouble {
                 isolation: Isolation::None,
                 proposing: self.proposing,
             },
+            AssistantSays::Live => ExecutorSays::Live(Vec::new()),
+            AssistantSays::Standing { number } => match self.news.iter().find(|news| news.number == *number) {
+                Some(news) => ExecutorSays::Standing(news.clone()),
+                None => ExecutorSays::Refused(Refusal::bare(RefusalCode::UnknownProposal)),
+            },
             AssistantSays::Poll => ExecutorSays::News { head, items: self.news.clone() },
             AssistantSays::Propose(_) => {
                 let mut next = self.next.lock().unwrap();
@@ -329,6 +336,15 @@ impl ExecutorDouble {
             Heard::Closed(kind) | Heard::Said(kind, _) => *kind == wanted,
         };
         heard.iter().filter(fits).cloned().collect()
+    }
+
+    /// The labels under which links of this kind were opened.
+    pub(crate) fn labels(&self, wanted: LinkKind) -> Vec<String> {
+        let label = |heard| match heard {
+            Heard::Said(_, AssistantSays::Hello { agent, .. }) => Some(agent.to_string()),
+            Heard::Said(..) | Heard::Closed(_) => None,
+        };
+        self.heard(wanted).into_iter().filter_map(label).collect()
     }
 
     /// Waits until a turn's link has closed, then gives the words that it carried after the hello.
@@ -420,6 +436,12 @@ fn desk(folder: &Path, model: Option<Model>) -> Desk {
         clock,
         wall: LATE,
         callback_port: 0,
+        configured: Configured {
+            policy_dir: folder.to_owned(),
+            policy: String::new(),
+            state_dir: folder.to_owned(),
+            mcp_url: "http://127.0.0.1:9/mcp".to_owned(),
+        },
     }
 }
 

@@ -41,6 +41,11 @@ impl Tools {
         if may_propose { &self.proposing } else { &self.reading }
     }
 
+    /// The reads, sorted by name.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = &str> {
+        self.readable.iter().map(String::as_str)
+    }
+
     /// The name as we hold it, when it is a read that is offered.
     pub(crate) fn readable(&self, name: &str) -> Option<&str> {
         self.readable.iter().find(|known| *known == name).map(String::as_str)
@@ -81,7 +86,8 @@ fn propose_tool(policy: &ToolPolicy) -> Offer {
     Offer { name: PROPOSE.to_owned(), description, schema, ends_prefix: false }
 }
 
-fn description(name: &str) -> &'static str {
+/// What a read tool is for.
+pub(crate) fn description(name: &str) -> &'static str {
     match name {
         "get_channel_audio_levels" => "Sound levels of one channel now.",
         "get_channel_settings" => "Encoder settings of one channel.",

@@ -89,11 +89,15 @@ pub(crate) async fn ask(desk: &Desk, question: &str, teller: &mut Teller<'_>) ->
 pub(crate) async fn command(desk: &Desk, draft: Draft, teller: &mut Teller<'_>) -> Result<(), LinkError> {
     let mut drafts = Drafts::new(desk.executor.clone(), desk.poll.head());
     let kept = (draft.tool.clone(), String::from_utf8_lossy(&draft.arguments).into_owned());
+    // News of what other agents drafted never reach this assistant's own questions.
+    let ours = draft.origin != Origin::Front;
     let admitted = drafts.propose(draft).await;
     let say = match (admitted, drafts.finish().await) {
         (Err(refusal), _) => AssistantSays::NotProposed(refusal),
         (Ok(number), Ending::Waiting) => {
-            desk.poll.remember_draft(Drafted { number, tool: kept.0, arguments: kept.1 });
+            if ours {
+                desk.poll.remember_draft(Drafted { number, tool: kept.0, arguments: kept.1 });
+            }
             AssistantSays::Proposed { number }
         }
         (Ok(_), Ending::Nothing | Ending::Withdrawn) => AssistantSays::NotProposed(Refusal::new(

@@ -155,17 +155,22 @@ pub(crate) async fn turn_into(
                 AssistantSays::Answer { text, .. } => written.answer(text, (session, out)),
                 AssistantSays::Piece { text } => written.piece(text, (session, out)),
                 AssistantSays::PiecesVoid => written.void((session, out)),
-                AssistantSays::DeviceIds { .. }
+                AssistantSays::Data { .. }
+                | AssistantSays::DeviceIds { .. }
+                | AssistantSays::Doctor(_)
                 | AssistantSays::Done
                 | AssistantSays::Hello(_)
+                | AssistantSays::Live(_)
                 | AssistantSays::LoginLink(_)
                 | AssistantSays::LoginWaiting
                 | AssistantSays::NotProposed(_)
+                | AssistantSays::Offered(_)
                 | AssistantSays::Proposed { .. }
                 | AssistantSays::Reading { .. }
                 | AssistantSays::Refused(_)
                 | AssistantSays::SignedIn(_)
                 | AssistantSays::SignedOut { .. }
+                | AssistantSays::Standing(_)
                 | AssistantSays::Status(_) => written.part((session, out)),
             }
         }
@@ -204,12 +209,17 @@ pub(crate) async fn turn_into(
             AssistantSays::Piece { .. } | AssistantSays::PiecesVoid => {}
             AssistantSays::Done => return Ok(()),
             AssistantSays::Refused(refusal) => return Err(ClientError::Refused(refusal)),
-            AssistantSays::DeviceIds { .. }
+            AssistantSays::Data { .. }
+            | AssistantSays::DeviceIds { .. }
+            | AssistantSays::Doctor(_)
             | AssistantSays::Hello(_)
+            | AssistantSays::Live(_)
             | AssistantSays::LoginLink(_)
             | AssistantSays::LoginWaiting
+            | AssistantSays::Offered(_)
             | AssistantSays::SignedIn(_)
             | AssistantSays::SignedOut { .. }
+            | AssistantSays::Standing(_)
             | AssistantSays::Status(_) => return Err(Asking::surprise()),
         }
     }

@@ -71,6 +71,12 @@ pub(crate) enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Check everything, one line per check: OK, WARN, FAIL or INFO; exit 1 on any FAIL; signs in to nothing, calls no tool
+    Doctor {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Ask about the fleet in plain words
     Ask {
         /// The question; several words are joined
@@ -148,6 +154,8 @@ pub(crate) enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Serve another agent on standard input and output by the Model Context Protocol: it may read and propose, never decide
+    Mcp,
     /// Try everything: a simulated fleet and both daemons, no account and no network
     Demo(DemoArgs),
     /// Print a script that completes verbs and options in a shell
@@ -426,13 +434,14 @@ mod tests {
     }
 
     /// Verbs without `--json`, and why.
-    const NO_JSON: [(&str, &str); 7] = [
+    const NO_JSON: [(&str, &str); 8] = [
         ("audit export", "its --format says what it is, and JSON lines are the default"),
         ("chat", "a conversation; `ask --json` is one turn of it"),
         ("completions", "a script for a shell"),
         ("demo", "a conversation, or with --script a story with an exit code"),
         ("login", "a link to open and a wait; `status --json` says who is signed in"),
         ("logout", "the other half of it"),
+        ("mcp", "another program reads it, and it is JSON"),
         ("sweep-demo", "prints nothing, and people do not call it"),
     ];
 

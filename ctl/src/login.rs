@@ -406,9 +406,15 @@ mod tests {
                     AskerSays::LoginWait => AssistantSays::LoginWaiting,
                     AskerSays::Ask { .. }
                     | AskerSays::DeviceIds
+                    | AskerSays::Doctor { .. }
+                    | AskerSays::Draft { .. }
                     | AskerSays::Hello(_)
+                    | AskerSays::Live
                     | AskerSays::Logout
+                    | AskerSays::Offered
                     | AskerSays::Propose { .. }
+                    | AskerSays::Read { .. }
+                    | AskerSays::Standing { .. }
                     | AskerSays::Status => AssistantSays::Hello(Hello::ours()),
                 };
                 let hello = matches!(say, AssistantSays::Hello(_));

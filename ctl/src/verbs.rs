@@ -7,7 +7,10 @@ use crate::exit::Exit;
 use crate::out::{Out, complain};
 use crate::render::pick;
 use crate::session::{Session, width};
-use crate::{approvals, ask, audit, chat, demo, keep, login, manual, page_code, pin, policy_check, standstill, status};
+use crate::{
+    approvals, ask, audit, chat, demo, doctor, keep, login, manual, mcp, page_code, pin, policy_check, standstill,
+    status,
+};
 use serde_json::json;
 
 /// Runs one command.
@@ -21,6 +24,7 @@ pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
     };
     match cli.verb {
         Verb::Status { json } => status::show(&session, out, json).await,
+        Verb::Doctor { json } => doctor::doctor(&session, out, json).await,
         Verb::Ask { question, json } => ask::ask(&session, out, &question.join(" "), json).await,
         Verb::Chat => {
             session.columns = width();
@@ -37,6 +41,7 @@ pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
         Verb::Restore { file, json } => keep::restore(&session, out, &file, json).await,
         Verb::Login { sandbox } => login::login(&session, out, sandbox).await,
         Verb::Logout { sandbox } => login::logout(&session, out, sandbox).await,
+        Verb::Mcp => mcp::serve(&session).await,
         Verb::Demo(args) => demo::run(&args, session.language, out).await,
         Verb::Completions { shell } => manual::completions(shell, out),
         Verb::Man { folder, json } => manual::man(&folder, out, json),

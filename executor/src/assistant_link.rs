@@ -123,9 +123,11 @@ async fn turn(intake: &Arc<Intake>, link: &mut Wire, agent: &Agent) -> bool {
                 let _ = link.send(&Reply { id, say: ExecutorSays::TurnEnded }, SEND).await;
                 return true;
             }
-            AssistantSays::Ack { .. } | AssistantSays::Hello { .. } | AssistantSays::Poll => {
-                ExecutorSays::Refused(Refusal::bare(RefusalCode::NotPermitted))
-            }
+            AssistantSays::Ack { .. }
+            | AssistantSays::Hello { .. }
+            | AssistantSays::Live
+            | AssistantSays::Poll
+            | AssistantSays::Standing { .. } => ExecutorSays::Refused(Refusal::bare(RefusalCode::NotPermitted)),
         };
         if link.send(&Reply { id, say: answer }, SEND).await.is_err() {
             return false;
@@ -151,6 +153,10 @@ async fn poll(app: &App, link: &mut Wire, agent: &Agent) {
             }
             AssistantSays::Ack { numbers } => {
                 app.store.call(move |store| store.ack(&label, &numbers).map(|()| ExecutorSays::Acked)).await
+            }
+            AssistantSays::Live => app.store.call(move |store| store.live(&label).map(ExecutorSays::Live)).await,
+            AssistantSays::Standing { number } => {
+                app.store.call(move |store| store.standing(&label, number).map(ExecutorSays::Standing)).await
             }
             AssistantSays::Hello { .. } | AssistantSays::Propose(_) | AssistantSays::TurnEnd => {
                 Ok(ExecutorSays::Refused(Refusal::bare(RefusalCode::NotPermitted)))

@@ -76,3 +76,11 @@ async fn a_session_from_before_a_new_pin_has_no_rights_any_more() {
     assert!(!registry.still_operates(&ana));
     assert!(!registry.still_operates(&Person::dangerous_made_up("eve", 1_002)), "no row names her");
 }
+
+#[tokio::test]
+async fn who_has_a_pin_is_known_of_each_person() {
+    let list = list();
+    assert!(!list.registry.has_pin(&list.ana));
+    list.registry.set_pin(&list.ana, false, &typed(PIN)).await.unwrap();
+    assert!(list.registry.has_pin(&list.ana) && list.registry.any_pin());
+}

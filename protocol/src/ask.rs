@@ -3,8 +3,10 @@
 //! Questions travel as [`crate::hello::Request`] of [`AskerSays`]. Several [`crate::hello::Reply`]s of [`AssistantSays`] may answer one
 //! question; the last is `Done`.
 
+use crate::doctor::{Report, Tried};
 use crate::hello::Hello;
 use crate::ids::ProposalNumber;
+use crate::propose::{Live, News};
 use crate::refusal::Refusal;
 use crate::signin::{LoginLink, Pasted, SignedIn};
 use serde::{Deserialize, Serialize};
@@ -22,6 +24,11 @@ pub enum AskerSays {
     },
     /// The ids of the units that the normal sign-in reaches. For the same people as `Login`.
     DeviceIds,
+    /// Look at yourself, and try to open what must be closed to you (`issue line 3.20`).
+    Doctor {
+        /// Full paths, at most [`crate::doctor::MOST_PATHS`]. They are opened for reading, closed at once, and never read.
+        closed: Vec<String>,
+    },
     /// First on every connection.
     Hello(Hello),
     /// Begin the normal sign-in. Only for the assistant's own user, root and operators; it ends with the connection.
@@ -35,6 +42,19 @@ pub enum AskerSays {
     LoginWait,
     /// Forget the normal sign-in, here and at the server.
     Logout,
+    /// A change that another agent drafted, sent on to the executor as such.
+    Draft {
+        /// The tool's name.
+        tool: String,
+        /// The arguments as JSON text.
+        arguments: Vec<u8>,
+        /// Why.
+        reason: String,
+    },
+    /// What waits of the changes that other agents drafted?
+    Live,
+    /// Which tools are there for other agents?
+    Offered,
     /// A change that a person typed, sent on to the executor as such.
     Propose {
         /// The tool's name.
@@ -44,8 +64,32 @@ pub enum AskerSays {
         /// Why.
         reason: String,
     },
+    /// A reading by name, for another agent.
+    Read {
+        /// The read tool's name.
+        tool: String,
+        /// Its arguments as JSON text.
+        arguments: Vec<u8>,
+    },
+    /// What became of a change that another agent drafted?
+    Standing {
+        /// Which proposal.
+        number: ProposalNumber,
+    },
     /// How is the assistant?
     Status,
+}
+
+/// One tool as other agents are told of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OfferedTool {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    pub schema: Vec<u8>,
 }
 
 /// Who wrote an answer.
@@ -61,6 +105,16 @@ pub enum AnsweredBy {
         /// The name that the model's API gave.
         name: String,
     },
+}
+
+/// What the assistant found when it looked at itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AssistantDoctor {
+    /// Its checks.
+    pub report: Report,
+    /// How each path that must be closed to it was found.
+    pub tried: Vec<Tried>,
 }
 
 /// How the assistant is.
@@ -102,6 +156,15 @@ pub enum AssistantSays {
         /// At most [`crate::signin::MAX_IDS`].
         ids: Vec<String>,
     },
+    /// A reading: redacted and cut to size.
+    Data {
+        /// JSON text.
+        json: String,
+        /// Whether something was left out because it was too long.
+        cut: bool,
+    },
+    /// What it found when it looked at itself.
+    Doctor(Box<AssistantDoctor>),
     /// Nothing more comes for this request.
     Done,
     /// Answer to the hello.
@@ -120,6 +183,10 @@ pub enum AssistantSays {
     },
     /// The pieces so far are no answer, nor a part of one.
     PiecesVoid,
+    /// What waits or runs, oldest first.
+    Live(Vec<Live>),
+    /// The tools for other agents: every reading, and the one that proposes.
+    Offered(Vec<OfferedTool>),
     /// A proposal waits for a person.
     Proposed {
         /// Its number; its facts come from the executor.
@@ -139,6 +206,8 @@ pub enum AssistantSays {
         /// Whether the server confirmed it.
         revoked: bool,
     },
+    /// Where a proposal stands.
+    Standing(News),
     /// How the assistant is.
     Status(Box<AssistantStatus>),
 }

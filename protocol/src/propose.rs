@@ -86,10 +86,17 @@ pub enum AssistantSays {
         /// The newest audit head that this assistant holds.
         witness: Option<AuditHead>,
     },
+    /// Which of this agent's proposals wait or run?
+    Live,
     /// What happened to my agents' proposals?
     Poll,
     /// A change to propose.
     Propose(Propose),
+    /// Where does one of this agent's proposals stand?
+    Standing {
+        /// Which proposal.
+        number: ProposalNumber,
+    },
     /// The turn is complete; what it proposed may wait.
     TurnEnd,
 }
@@ -199,6 +206,20 @@ pub struct News {
     pub detail: String,
 }
 
+/// A proposal that has not ended: what its proposer may know of it. No code, no ticket, no name of a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Live {
+    /// Which proposal.
+    pub number: ProposalNumber,
+    /// The tool's name.
+    pub tool: String,
+    /// Where it stands.
+    pub state: ProposalState,
+    /// Seconds until it expires, while it waits for a person; 0 otherwise.
+    pub expires_in: u64,
+}
+
 /// One word of the executor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExecutorSays {
@@ -220,6 +241,8 @@ pub enum ExecutorSays {
         /// Whether proposing is possible.
         proposing: Proposing,
     },
+    /// What waits or runs, oldest first, at most 25.
+    Live(Vec<Live>),
     /// Everything that ended or moved since the last ack.
     News {
         /// The newest audit row, to be kept as a witness.
@@ -229,6 +252,8 @@ pub enum ExecutorSays {
     },
     /// Not admitted.
     Refused(Refusal),
+    /// Where the proposal stands.
+    Standing(News),
     /// The turn is closed; its proposals wait.
     TurnEnded,
 }

@@ -42,21 +42,33 @@ impl Default for Caps {
 /// Of stream destinations only id, name, host and use are in it, whatever the answer holds.
 #[must_use]
 pub fn quote(tool: &str, value: Value, caps: &Caps) -> String {
-    let Some(mut value) = shareable(tool, value) else {
+    let Some(Quoted { json, cut }) = data(tool, value, caps) else {
         return NOT_UNDERSTOOD.to_owned();
     };
+    format!("{OPEN}{json}{CLOSE}{}", if cut { LEFT_OUT } else { "" })
+}
+
+/// What stands inside a quote's block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quoted {
+    /// Compact JSON, escaped as [`quote`] says.
+    pub json: String,
+    /// Whether something was left out.
+    pub cut: bool,
+}
+
+/// The inside of the [`quote`] of one tool's answer; nothing when the answer is not understood.
+#[must_use]
+pub fn data(tool: &str, value: Value, caps: &Caps) -> Option<Quoted> {
+    let mut value = shareable(tool, value)?;
     redact_value(&mut value);
     let mut cutter = Cutter { caps, cut: false };
     let frame = OPEN.len() + CLOSE.len() + LEFT_OUT.len();
     let room = caps.total.saturating_sub(frame);
     let kept = cutter.prune(value, 0).and_then(|value| cutter.fit(value, room));
-    let mut text = OPEN.to_owned();
-    write(&kept.map_or(Value::Null, |(value, _)| value), &mut text);
-    text.push_str(CLOSE);
-    if cutter.cut {
-        text.push_str(LEFT_OUT);
-    }
-    text
+    let mut json = String::new();
+    write(&kept.map_or(Value::Null, |(value, _)| value), &mut json);
+    Some(Quoted { json, cut: cutter.cut })
 }
 
 fn shareable(tool: &str, value: Value) -> Option<Value> {

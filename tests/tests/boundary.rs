@@ -24,7 +24,7 @@ mod tests {
     /// Who names these, and no one else.
     const NAMERS: [(&str, &[&str]); 4] = [
         ("bincode", &["protocol"]),
-        ("rmcp", &["fleetwatch-sim", "reader"]),
+        ("rmcp", &["fleetwatch-sim", "fleetwatchctl", "reader"]),
         ("rusqlite", &["fleetwatch-executor", "fleetwatch-tests"]),
         ("tiny_http", &["fleetwatch-executor"]),
     ];

@@ -1,6 +1,6 @@
 //! How the executor is, and what is wrong with what to do.
 
-use super::Desk;
+use super::{Desk, Viewer};
 use crate::store::{Limits, StoreError};
 use control::status::{ExecutorStatus, Problem, QueueStatus, StartReport};
 use protocol::hello::Hello;
@@ -9,6 +9,21 @@ use protocol::shown::Worded;
 use std::sync::PoisonError;
 
 impl Desk {
+    /// How the executor is, and whether this operator lacks a PIN while others have theirs.
+    pub(crate) async fn status_for(&self, viewer: &Viewer) -> Result<ExecutorStatus, Refusal> {
+        let mut status = self.status().await?;
+        let people = &self.app.registry;
+        if people.any_pin() && !people.has_pin(&viewer.person) {
+            let advice = Worded::new(
+                "You have no PIN, so whoever runs programs as you could set one and approve. Run fleetwatchctl pin set.",
+                "Usted no tiene PIN; quien ejecute programas en su nombre podría definir uno y aprobar. Ejecute \
+                 fleetwatchctl pin set.",
+            );
+            status.problems.push(Problem { code: RefusalCode::NoPin, advice });
+        }
+        Ok(status)
+    }
+
     /// How the executor is.
     pub(crate) async fn status(&self) -> Result<ExecutorStatus, Refusal> {
         let app = &self.app;

@@ -1,9 +1,11 @@
 //! `ask.sock`.
 
 use crate::sheet::{ID, Sheet};
-use crate::values::{hello, login_link, number, refusal, signed_in};
-use protocol::ask::{AnsweredBy, AskerSays, AssistantSays, AssistantStatus};
+use crate::values::{hello, login_link, news, number, refusal, report, signed_in};
+use protocol::ask::{AnsweredBy, AskerSays, AssistantDoctor, AssistantSays, AssistantStatus, OfferedTool};
+use protocol::doctor::{Reach, Tried};
 use protocol::hello::{Reply, Request};
+use protocol::propose::{Live, ProposalState};
 use protocol::signin::Pasted;
 
 pub(crate) fn sheet() -> Sheet {
@@ -24,16 +26,26 @@ fn asked() -> Vec<AskerSays> {
     vec![
         AskerSays::Ask { question: "¿Está grabando el Aula 3?".to_owned() },
         AskerSays::DeviceIds,
+        AskerSays::Doctor { closed: vec!["/var/lib/x/store.db".to_owned()] },
         AskerSays::Hello(hello()),
         AskerSays::Login,
         AskerSays::LoginCallback { address: Pasted::new("http://127.0.0.1:8765/callback?code=c&state=s") },
         AskerSays::LoginWait,
         AskerSays::Logout,
+        AskerSays::Draft {
+            tool: "batch_reboot".to_owned(),
+            arguments: br#"{"device_ids":["20311112222"]}"#.to_vec(),
+            reason: "it hangs".to_owned(),
+        },
+        AskerSays::Live,
+        AskerSays::Offered,
         AskerSays::Propose {
             tool: "reboot_device".to_owned(),
             arguments: br#"{"device_id":"20311112222"}"#.to_vec(),
             reason: "it hangs".to_owned(),
         },
+        AskerSays::Read { tool: "get_device_info".to_owned(), arguments: br#"{"device_id":"20311112222"}"#.to_vec() },
+        AskerSays::Standing { number: number(12) },
         AskerSays::Status,
     ]
 }
@@ -42,6 +54,7 @@ fn answered() -> Vec<AssistantSays> {
     vec![
         AssistantSays::Answer { text: "Two rooms record.".to_owned(), by: AnsweredBy::Model { name: "m".to_owned() } },
         AssistantSays::DeviceIds { ids: vec!["20311112222".to_owned()] },
+        AssistantSays::Doctor(Box::new(doctor())),
         AssistantSays::Done,
         AssistantSays::Hello(hello()),
         AssistantSays::LoginLink(login_link()),
@@ -54,12 +67,30 @@ fn answered() -> Vec<AssistantSays> {
         AssistantSays::Refused(refusal()),
         AssistantSays::SignedIn(signed_in()),
         AssistantSays::SignedOut { revoked: true },
+        AssistantSays::Data { json: r#"{"devices":[]}"#.to_owned(), cut: true },
+        AssistantSays::Live(vec![Live {
+            number: number(12),
+            tool: "batch_recording".to_owned(),
+            state: ProposalState::Approved,
+            expires_in: 0,
+        }]),
+        AssistantSays::Offered(vec![OfferedTool {
+            name: "get_device_info".to_owned(),
+            description: "Details of one unit.".to_owned(),
+            schema: br#"{"type":"object"}"#.to_vec(),
+        }]),
+        AssistantSays::Standing(news()),
         AssistantSays::Status(Box::new(full_status())),
     ]
 }
 
 fn writers() -> Vec<AnsweredBy> {
     vec![AnsweredBy::Keywords { why: "no key".to_owned() }, AnsweredBy::Model { name: "m".to_owned() }]
+}
+
+fn doctor() -> AssistantDoctor {
+    let tried = Tried { path: "/var/lib/x/store.db".to_owned(), reach: Reach::Denied };
+    AssistantDoctor { report: report(), tried: vec![tried] }
 }
 
 fn full_status() -> AssistantStatus {
@@ -95,12 +126,18 @@ fn question(say: &AskerSays) -> &'static str {
     match say {
         AskerSays::Ask { .. } => "ask",
         AskerSays::DeviceIds => "device_ids",
+        AskerSays::Doctor { .. } => "doctor",
         AskerSays::Hello(_) => "hello",
         AskerSays::Login => "login",
         AskerSays::LoginCallback { .. } => "login_callback",
         AskerSays::LoginWait => "login_wait",
         AskerSays::Logout => "logout",
+        AskerSays::Draft { .. } => "draft",
+        AskerSays::Live => "live",
+        AskerSays::Offered => "offered",
         AskerSays::Propose { .. } => "propose",
+        AskerSays::Read { .. } => "read",
+        AskerSays::Standing { .. } => "standing",
         AskerSays::Status => "status",
     }
 }
@@ -109,6 +146,7 @@ fn answer(say: &AssistantSays) -> &'static str {
     match say {
         AssistantSays::Answer { .. } => "answer",
         AssistantSays::DeviceIds { .. } => "device_ids",
+        AssistantSays::Doctor(_) => "doctor",
         AssistantSays::Done => "done",
         AssistantSays::Hello(_) => "hello",
         AssistantSays::LoginLink(_) => "login_link",
@@ -121,6 +159,10 @@ fn answer(say: &AssistantSays) -> &'static str {
         AssistantSays::Refused(_) => "refused",
         AssistantSays::SignedIn(_) => "signed_in",
         AssistantSays::SignedOut { .. } => "signed_out",
+        AssistantSays::Data { .. } => "data",
+        AssistantSays::Live(_) => "live",
+        AssistantSays::Offered(_) => "offered",
+        AssistantSays::Standing(_) => "standing",
         AssistantSays::Status(_) => "status",
     }
 }

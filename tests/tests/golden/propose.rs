@@ -3,7 +3,7 @@
 use crate::sheet::{ID, Sheet};
 use crate::values::{head, hello, label, news, number, refusal};
 use protocol::hello::{Isolation, Reply, Request};
-use protocol::propose::{AssistantSays, ExecutorSays, LinkKind, News, Origin, ProposalState, Propose, Proposing};
+use protocol::propose::{AssistantSays, ExecutorSays, LinkKind, Live, News, Origin, ProposalState, Propose, Proposing};
 use protocol::refusal::RefusalCode;
 
 pub(crate) fn sheet() -> Sheet {
@@ -49,8 +49,10 @@ fn asked() -> Vec<AssistantSays> {
     vec![
         AssistantSays::Ack { numbers: vec![number(1), number(250), number(251)] },
         hello_as(LinkKind::Turn),
+        AssistantSays::Live,
         AssistantSays::Poll,
         AssistantSays::Propose(drafted_by(Origin::Model)),
+        AssistantSays::Standing { number: number(12) },
         AssistantSays::TurnEnd,
     ]
 }
@@ -60,8 +62,15 @@ fn answered() -> Vec<ExecutorSays> {
         ExecutorSays::Acked,
         ExecutorSays::Admitted { number: number(70_000) },
         ExecutorSays::Hello { hello: hello(), head: head(), isolation: Isolation::Users, proposing: Proposing::On },
+        ExecutorSays::Live(vec![Live {
+            number: number(12),
+            tool: "batch_recording".to_owned(),
+            state: ProposalState::Pending,
+            expires_in: 899,
+        }]),
         ExecutorSays::News { head: head(), items: vec![news()] },
         ExecutorSays::Refused(refusal()),
+        ExecutorSays::Standing(news()),
         ExecutorSays::TurnEnded,
     ]
 }
@@ -90,8 +99,10 @@ fn question(say: &AssistantSays) -> &'static str {
     match say {
         AssistantSays::Ack { .. } => "ack",
         AssistantSays::Hello { .. } => "hello",
+        AssistantSays::Live => "live",
         AssistantSays::Poll => "poll",
         AssistantSays::Propose(_) => "propose",
+        AssistantSays::Standing { .. } => "standing",
         AssistantSays::TurnEnd => "turn_end",
     }
 }
@@ -101,8 +112,10 @@ fn answer(say: &ExecutorSays) -> &'static str {
         ExecutorSays::Acked => "acked",
         ExecutorSays::Admitted { .. } => "admitted",
         ExecutorSays::Hello { .. } => "hello",
+        ExecutorSays::Live(_) => "live",
         ExecutorSays::News { .. } => "news",
         ExecutorSays::Refused(_) => "refused",
+        ExecutorSays::Standing(_) => "standing",
         ExecutorSays::TurnEnded => "turn_ended",
     }
 }

@@ -168,6 +168,23 @@ fn the_assistant_hears_of_an_end_until_it_has_acked_it() {
 }
 
 #[test]
+fn a_proposer_sees_where_its_own_proposals_stand_and_nobody_elses() {
+    let mut world = World::new();
+    let (ours, other) = (Label::new("assistant").unwrap(), Label::new("front").unwrap());
+    let (first, second) = (world.pending(), world.pending());
+    let live = world.store.live(&ours).unwrap();
+    assert_eq!(live.iter().map(|one| one.number).collect::<Vec<_>>(), [first, second]);
+    assert!(live.iter().all(|one| one.state == ProposalState::Pending && one.expires_in > 0), "{live:?}");
+    assert!(world.store.live(&other).unwrap().is_empty());
+    assert_eq!(code(world.store.standing(&other, first)), RefusalCode::UnknownProposal);
+    world.approve(first).unwrap();
+    world.deny(second).unwrap();
+    let live = world.store.live(&ours).unwrap();
+    assert_eq!((live.len(), live[0].state, live[0].expires_in), (1, ProposalState::Approved, 0));
+    assert_eq!(world.store.standing(&ours, second).unwrap().state, ProposalState::Denied);
+}
+
+#[test]
 fn a_slice_version_only_grows() {
     let mut world = World::new();
     let mut version = |text: &str| world.store.slice_version("epiphan/x", text).unwrap();

@@ -1,0 +1,294 @@
+//! What other agents may do through `ask.sock` (issue line 3.16): read by name, draft a change as their own kind of proposal,
+//! and ask what became of it. Nothing here decides, and no model is asked.
+
+use crate::desk::Desk;
+use crate::fleet;
+use crate::propose::{Draft, ExecutorError, ExecutorLink, FRONT};
+use crate::teller::Teller;
+use crate::tools::{self, PROPOSE};
+use crate::turn;
+use host::clock::Clock;
+use host::link::LinkError;
+use policy::tool_policy;
+use protocol::ask::{AssistantSays, OfferedTool};
+use protocol::canonical::Canonical;
+use protocol::ids::ProposalNumber;
+use protocol::propose::{AssistantSays as Word, ExecutorSays, LinkKind, MAX_REASON, Origin};
+use protocol::refusal::{Refusal, RefusalCode};
+use serde_json::json;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::Semaphore;
+
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// Readings for other agents at a time: what they ask for never takes all of the reader from the people.
+static READS: Semaphore = Semaphore::const_new(2);
+
+/// The executor serves an assistant so many connections a second and no more; other agents get half of them, and a few at
+/// once, so that their questions never stand in the way of the people's.
+const BETWEEN_MS: i64 = 500;
+const AT_ONCE_MS: i64 = 4 * BETWEEN_MS;
+
+/// When the executor may be asked next for other agents, in milliseconds of the boot clock.
+static NEXT: Mutex<i64> = Mutex::new(0);
+
+/// Waits for its place in the row.
+async fn pace(clock: &Clock) {
+    let now = clock.boot_ms();
+    let at = {
+        let mut next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = (*next).max(now - AT_ONCE_MS + BETWEEN_MS);
+        *next = at + BETWEEN_MS;
+        at
+    };
+    if let Ok(wait) = u64::try_from(at - now) {
+        tokio::time::sleep(Duration::from_millis(wait)).await;
+    }
+}
+
+/// The tools for other agents: the readings that a model is offered, and the one that proposes.
+pub(crate) fn offered(desk: &Desk) -> Vec<OfferedTool> {
+    let read = |name: &str| OfferedTool {
+        name: name.to_owned(),
+        description: tools::description(name).to_owned(),
+        schema: tool_policy::read_schema(name).to_string().into_bytes(),
+    };
+    let mut offered: Vec<_> = desk.tools.reads().map(read).collect();
+    offered.push(propose_tool(desk));
+    offered
+}
+
+fn propose_tool(desk: &Desk) -> OfferedTool {
+    let entries: Vec<_> = desk.policy.proposable().collect();
+    let names: Vec<_> = entries.iter().map(|entry| entry.tool().as_str()).collect();
+    let lines: Vec<_> = entries.iter().map(|entry| tool_policy::describe_fields(entry)).collect();
+    let description = format!(
+        "Proposes one change. Nothing runs: a person sees a card and approves or denies it; you get the proposal's number \
+         at once and ask proposal_status what became of it. Propose only what the people you work for asked for, with \
+         ids from readings, never names. The changes and their arguments:\n{}",
+        lines.join("\n")
+    );
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "tool": {"type": "string", "enum": names, "description": "Which change."},
+            "arguments": {"type": "object", "description": "The change's own arguments."},
+            "reason": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": MAX_REASON,
+                "description": "Why, in one plain sentence for the person who decides."
+            }
+        },
+        "required": ["tool", "arguments", "reason"],
+        "additionalProperties": false
+    });
+    OfferedTool { name: PROPOSE.to_owned(), description, schema: schema.to_string().into_bytes() }
+}
+
+/// One reading: guarded as any other, redacted and cut as for a model.
+///
+/// # Errors
+/// [`LinkError`] when the asker is gone.
+pub(crate) async fn read(desk: &Desk, tool: &str, arguments: &[u8], teller: &mut Teller<'_>) -> Result<(), LinkError> {
+    let say = match reading(desk, tool, arguments).await {
+        Ok(quoted) => AssistantSays::Data { json: quoted.json, cut: quoted.cut },
+        Err(refusal) => AssistantSays::Refused(refusal),
+    };
+    teller.tell(say).await
+}
+
+async fn reading(desk: &Desk, tool: &str, arguments: &[u8]) -> Result<reader::quote::Quoted, Refusal> {
+    // The guard speaks first, so that a write tool is refused as such.
+    desk.policy.guard(tool)?;
+    let name = desk.tools.readable(tool).ok_or_else(|| {
+        Refusal::new(RefusalCode::NotPermitted, &format!("{tool}: pictures of rooms are not given to other agents"))
+    })?;
+    let arguments = Canonical::parse(arguments)?;
+    // Never closed.
+    let _seat = READS.acquire().await.map_err(|_| Refusal::bare(RefusalCode::TooManyRequests))?;
+    let value = desk.fleet.read(&desk.policy, name, arguments.value()).await.map_err(|failure| failure.refusal())?;
+    fleet::quoted_data(name, value)
+        .ok_or_else(|| Refusal::new(RefusalCode::ReadFailed, "the fleet's answer was not understood"))
+}
+
+/// Hands over a change that another agent drafted, as a turn of its own.
+///
+/// # Errors
+/// [`LinkError`] when the asker is gone.
+pub(crate) async fn draft(
+    desk: &Desk,
+    (tool, arguments, reason): (String, Vec<u8>, String),
+    teller: &mut Teller<'_>,
+) -> Result<(), LinkError> {
+    pace(&desk.clock).await;
+    turn::command(desk, Draft { origin: Origin::Front, tool, arguments, reason }, teller).await
+}
+
+/// What other agents have waiting.
+///
+/// # Errors
+/// [`LinkError`] when the asker is gone.
+pub(crate) async fn live(desk: &Desk, teller: &mut Teller<'_>) -> Result<(), LinkError> {
+    let say = match ask(desk, Word::Live).await {
+        Ok(ExecutorSays::Live(live)) => AssistantSays::Live(live),
+        other => refused(other),
+    };
+    teller.tell(say).await
+}
+
+/// Where a proposal of another agent stands. The people's own proposals are none of its business.
+///
+/// # Errors
+/// [`LinkError`] when the asker is gone.
+pub(crate) async fn standing(desk: &Desk, number: ProposalNumber, teller: &mut Teller<'_>) -> Result<(), LinkError> {
+    let say = match ask(desk, Word::Standing { number }).await {
+        Ok(ExecutorSays::Standing(news)) if news.number == number => AssistantSays::Standing(news),
+        other => refused(other),
+    };
+    teller.tell(say).await
+}
+
+async fn ask(desk: &Desk, word: Word) -> Result<ExecutorSays, ExecutorError> {
+    pace(&desk.clock).await;
+    let mut link = ExecutorLink::open_as(FRONT, &desk.executor, LinkKind::Poll, desk.poll.head()).await?;
+    link.exchange(word, ANSWER).await
+}
+
+fn refused(answer: Result<ExecutorSays, ExecutorError>) -> AssistantSays {
+    let refusal = match answer {
+        Ok(ExecutorSays::Refused(refusal)) | Err(ExecutorError::Refused(refusal)) => refusal,
+        Err(ExecutorError::Version) => Refusal::bare(RefusalCode::WireVersion),
+        Ok(
+            ExecutorSays::Acked
+            | ExecutorSays::Admitted { .. }
+            | ExecutorSays::Hello { .. }
+            | ExecutorSays::Live(_)
+            | ExecutorSays::News { .. }
+            | ExecutorSays::Standing(_)
+            | ExecutorSays::TurnEnded,
+        )
+        | Err(
+            ExecutorError::Confused
+            | ExecutorError::Link(_)
+            | ExecutorError::HungUp
+            | ExecutorError::NoLabel
+            | ExecutorError::Socket(_),
+        ) => Refusal::new(RefusalCode::ConnectionLost, "the executor does not answer; ask again later"),
+    };
+    AssistantSays::Refused(refusal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ExecutorDouble, LATE, World};
+    use crate::tools::DEVICES;
+    use host::link::Link;
+    use protocol::ask::AskerSays;
+    use protocol::hello::Reply;
+    use protocol::propose::{News, ProposalState};
+    use serde_json::Value;
+    use tokio::net::UnixStream;
+
+    // The one word that is told.
+    macro_rules! told {
+        ($teller:ident, $told:expr) => {{
+            let (ours, theirs) = UnixStream::pair().unwrap();
+            let (_, mut sender) = Link::<Reply<AssistantSays>, AskerSays>::new(ours).into_split();
+            let mut asker: Link<AskerSays, Reply<AssistantSays>> = Link::new(theirs);
+            let $teller = &mut Teller::new(&mut sender, 1);
+            $told.await.unwrap();
+            asker.recv(LATE).await.unwrap().unwrap().say
+        }};
+    }
+
+    fn code(say: &AssistantSays) -> RefusalCode {
+        let AssistantSays::Refused(refusal) = say else { panic!("not refused: {say:?}") };
+        refusal.code
+    }
+
+    #[tokio::test]
+    async fn every_offered_schema_is_strict_and_no_write_tool_is_offered() {
+        let world = World::new(Vec::new()).await;
+        let offered = offered(&world.desk);
+        assert_eq!(offered.len(), 20);
+        for tool in &offered {
+            let schema: Value = serde_json::from_slice(&tool.schema).unwrap();
+            assert_eq!((&schema["type"], &schema["additionalProperties"]), (&json!("object"), &json!(false)));
+            assert!(!world.desk.policy.is_write(&tool.name) && !tool.description.is_empty(), "{}", tool.name);
+        }
+        let propose: Value = serde_json::from_slice(&offered[19].schema).unwrap();
+        assert_eq!(propose["properties"]["tool"]["enum"].as_array().unwrap().len(), 6);
+    }
+
+    #[tokio::test]
+    async fn a_reading_is_redacted_and_no_name_can_close_a_block() {
+        let world = World::new(Vec::new()).await;
+        let said = told!(teller, read(&world.desk, DEVICES, b"{}", teller));
+        let AssistantSays::Data { json, cut } = said else { panic!("{said:?}") };
+        assert!(!cut && json.contains("Hall A"), "{json}");
+        assert!(!json.contains("</fleet_data>") && !json.contains("abcdefghijklmnop"), "{json}");
+    }
+
+    #[tokio::test]
+    async fn what_is_no_read_for_other_agents_is_refused_before_anybody_is_asked() {
+        let world = World::new(Vec::new()).await;
+        for (tool, arguments, want) in [
+            ("batch_reboot", "{}", RefusalCode::NotPermitted),
+            ("get_channel_image", "{}", RefusalCode::NotPermitted),
+            ("get_everything", "{}", RefusalCode::ToolUnknown),
+            (DEVICES, "{\"a\":1}", RefusalCode::BadArguments),
+            (DEVICES, "{\"a\":1,\"a\":1}", RefusalCode::DuplicateKey),
+            (DEVICES, "nothing", RefusalCode::NotJson),
+        ] {
+            let said = told!(teller, read(&world.desk, tool, arguments.as_bytes(), teller));
+            assert_eq!(code(&said), want, "{tool} {arguments}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_draft_goes_as_another_agents_under_its_own_label() {
+        let world = World::new(Vec::new()).await;
+        let drafted = ("batch_reboot".to_owned(), b"{}".to_vec(), "r".to_owned());
+        let said = told!(teller, draft(&world.desk, drafted, teller));
+        assert_eq!(said, AssistantSays::Proposed { number: ProposalNumber::new(1).unwrap() });
+        let turn = world.executor.turn().await;
+        assert!(matches!(turn.as_slice(), [Word::Propose(draft), Word::TurnEnd] if draft.origin == Origin::Front));
+        let labels = world.executor.labels(LinkKind::Turn);
+        assert_eq!(labels, [FRONT]);
+    }
+
+    #[tokio::test]
+    async fn where_a_proposal_stands_is_asked_of_the_executor() {
+        let number = ProposalNumber::new(3).unwrap();
+        let news = News { number, state: ProposalState::Denied, refusal: None, detail: String::new() };
+        let mut executor = ExecutorDouble::new();
+        executor.news.push(news.clone());
+        let world = World::with(Vec::new(), executor).await;
+        assert_eq!(told!(teller, standing(&world.desk, number, teller)), AssistantSays::Standing(news));
+        let other = ProposalNumber::new(4).unwrap();
+        assert_eq!(code(&told!(teller, standing(&world.desk, other, teller))), RefusalCode::UnknownProposal);
+        assert_eq!(told!(teller, live(&world.desk, teller)), AssistantSays::Live(Vec::new()));
+        assert_eq!(world.executor.labels(LinkKind::Poll), [FRONT, FRONT, FRONT]);
+    }
+
+    #[tokio::test]
+    async fn other_agents_ask_the_executor_no_faster_than_their_pace() {
+        let clock = Clock::system().unwrap();
+        let began = clock.boot_ms();
+        for _ in 0..6 {
+            pace(&clock).await;
+        }
+        // Four at once, then one every half second.
+        assert!(clock.boot_ms() - began >= 2 * BETWEEN_MS - 50, "{}", clock.boot_ms() - began);
+    }
+
+    #[tokio::test]
+    async fn an_executor_that_is_away_is_told_as_such() {
+        let mut world = World::new(Vec::new()).await;
+        world.desk.executor.path = world.folder.path().join("nobody.sock");
+        assert_eq!(code(&told!(teller, live(&world.desk, teller))), RefusalCode::ConnectionLost);
+    }
+}
