@@ -459,13 +459,14 @@ mod tests {
     }
 
     /// Verbs without `--json`, and why.
-    const NO_JSON: [(&str, &str); 7] = [
+    const NO_JSON: [(&str, &str); 8] = [
         ("audit export", "its --format says what it is, and JSON lines are the default"),
         ("chat", "a conversation; `ask --json` is one turn of it"),
         ("completions", "a script for a shell"),
         ("demo", "a conversation, or with --script a story with an exit code"),
         ("login", "a link to open and a wait; `status --json` says who is signed in"),
         ("logout", "the other half of it"),
+        ("mcp", "another program reads it, and it is JSON"),
         ("sweep-demo", "prints nothing, and people do not call it"),
     ];
 
