@@ -151,30 +151,7 @@ pub(crate) async fn turn_into(
     loop {
         let say = asking.hear().await?;
         if live {
-            match &say {
-                AssistantSays::Answer { text, .. } => written.answer(text, (session, out)),
-                AssistantSays::Piece { text } => written.piece(text, (session, out)),
-                AssistantSays::PiecesVoid => written.void((session, out)),
-                AssistantSays::CapturePart { .. }
-                | AssistantSays::Data { .. }
-                | AssistantSays::DeviceIds { .. }
-                | AssistantSays::Doctor(_)
-                | AssistantSays::Done
-                | AssistantSays::Hello(_)
-                | AssistantSays::Live(_)
-                | AssistantSays::LoginLink(_)
-                | AssistantSays::LoginWaiting
-                | AssistantSays::NotProposed(_)
-                | AssistantSays::Offered(_)
-                | AssistantSays::Proposed { .. }
-                | AssistantSays::Reading { .. }
-                | AssistantSays::Refused(_)
-                | AssistantSays::Report { .. }
-                | AssistantSays::SignedIn(_)
-                | AssistantSays::SignedOut { .. }
-                | AssistantSays::Standing(_)
-                | AssistantSays::Status(_) => written.part((session, out)),
-            }
+            write_live(&mut written, &say, (session, out));
         }
         match say {
             AssistantSays::Reading { tool } => {
@@ -226,6 +203,34 @@ pub(crate) async fn turn_into(
             | AssistantSays::Standing(_)
             | AssistantSays::Status(_) => return Err(Asking::surprise()),
         }
+    }
+}
+
+/// Shows what of an answer has come; any other word stands on a line of its own.
+fn write_live(written: &mut Written, say: &AssistantSays, (session, out): (&Session, &mut Out)) {
+    match say {
+        AssistantSays::Answer { text, .. } => written.answer(text, (session, out)),
+        AssistantSays::Piece { text } => written.piece(text, (session, out)),
+        AssistantSays::PiecesVoid => written.void((session, out)),
+        AssistantSays::CapturePart { .. }
+        | AssistantSays::Data { .. }
+        | AssistantSays::DeviceIds { .. }
+        | AssistantSays::Doctor(_)
+        | AssistantSays::Done
+        | AssistantSays::Hello(_)
+        | AssistantSays::Live(_)
+        | AssistantSays::LoginLink(_)
+        | AssistantSays::LoginWaiting
+        | AssistantSays::NotProposed(_)
+        | AssistantSays::Offered(_)
+        | AssistantSays::Proposed { .. }
+        | AssistantSays::Reading { .. }
+        | AssistantSays::Refused(_)
+        | AssistantSays::Report { .. }
+        | AssistantSays::SignedIn(_)
+        | AssistantSays::SignedOut { .. }
+        | AssistantSays::Standing(_)
+        | AssistantSays::Status(_) => written.part((session, out)),
     }
 }
 
