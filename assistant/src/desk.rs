@@ -1,6 +1,7 @@
 //! What every question needs, made once at start.
 
 use crate::config::{Config, ConfigError};
+use crate::doctor::Configured;
 use crate::fleet::{Fleet, Source};
 use crate::model::{self, Model};
 use crate::poll::Poll;
@@ -52,6 +53,7 @@ pub(crate) struct Desk {
     pub(crate) wall: Duration,
     /// Where the browser comes back to when somebody signs in.
     pub(crate) callback_port: u16,
+    pub(crate) configured: Configured,
 }
 
 /// Why the assistant cannot start.
@@ -130,7 +132,7 @@ impl Desk {
     pub(crate) fn new(config: Config) -> Result<Self, StartError> {
         let clock = Clock::system().map_err(StartError::Clock)?;
         files::ensure_private_dir(&config.state_dir).map_err(StartError::File)?;
-        let (policy, behaviour, zone) = policies(&config.policy_dir)?;
+        let Policies { policy, behaviour, zone, hash } = policies(&config.policy_dir)?;
         let channels = Channel::all(&config.posts).map_err(StartError::Posts)?;
         let language = if config.posts.spanish { Language::Spanish } else { Language::English };
         let rooms = behaviour.rooms().clone();
@@ -138,6 +140,12 @@ impl Desk {
         let policy = Arc::new(policy);
         let source = source(&config, &policy, &clock)?;
         let executor = Executor { path: config.propose_socket(), uid: config.executor_uid };
+        let configured = Configured {
+            policy_dir: config.policy_dir,
+            policy: hash,
+            state_dir: config.state_dir.clone(),
+            mcp_url: config.mcp_url,
+        };
         Ok(Self {
             callback_port: config.callback_port,
             started_ms: clock.boot_ms(),
@@ -153,6 +161,7 @@ impl Desk {
             policy,
             clock,
             wall: WALL,
+            configured,
         })
     }
 
@@ -209,12 +218,23 @@ pub(crate) fn ask_socket(path: &Path, askers: Askers) -> Result<UnixListener, St
     socket::bind(path, askers.mode, askers.group).map_err(StartError::Socket)
 }
 
-fn policies(folder: &Path) -> Result<(ToolPolicy, Behaviour, TimeZone), StartError> {
+/// The policy files as they were read at start.
+struct Policies {
+    policy: ToolPolicy,
+    behaviour: Behaviour,
+    zone: TimeZone,
+    hash: String,
+}
+
+fn policies(folder: &Path) -> Result<Policies, StartError> {
     let read = |name: &str| files::read_settings(&folder.join(name), Owner::RootOrMe).map_err(StartError::File);
-    let behaviour = Behaviour::parse(&read("policy.yaml")?, "policy.yaml").map_err(StartError::Policy)?;
-    let policy = ToolPolicy::parse(&read("tool_policy.yaml")?, "tool_policy.yaml").map_err(StartError::Policy)?;
+    let (behaviour, tools) = (read("policy.yaml")?, read("tool_policy.yaml")?);
+    let hash = reader::doctor::policy_hash(&behaviour, &tools);
+    let behaviour = Behaviour::parse(&behaviour, "policy.yaml").map_err(StartError::Policy)?;
+    let policy = ToolPolicy::parse(&tools, "tool_policy.yaml").map_err(StartError::Policy)?;
     let zone = TimeZone::get(behaviour.timezone()).map_err(|_| StartError::Zone(behaviour.timezone().to_owned()))?;
-    Ok((policy.with_lead_minutes(behaviour.lead_minutes()), behaviour, zone))
+    let policy = policy.with_lead_minutes(behaviour.lead_minutes());
+    Ok(Policies { policy, behaviour, zone, hash })
 }
 
 fn source(config: &Config, policy: &Arc<ToolPolicy>, clock: &Clock) -> Result<Source, StartError> {

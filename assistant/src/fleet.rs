@@ -140,6 +140,11 @@ impl Fleet {
         self.known().signed_out = false;
     }
 
+    /// Whether the server did not take the sign-in last time.
+    pub(crate) fn is_signed_out(&self) -> bool {
+        self.known().signed_out
+    }
+
     /// Boot clock of the last good reading, in milliseconds.
     pub(crate) fn last_read_ms(&self) -> Option<i64> {
         self.known().last_read_ms

@@ -6,7 +6,7 @@ use crate::login::Asker;
 use crate::propose::Draft;
 use crate::teller::Teller;
 use crate::watch::replay::Parts;
-use crate::{front, reports, status, turn};
+use crate::{doctor, front, reports, status, turn};
 use host::link::{Link, LinkError, Receiver, Sender};
 use host::socket::peer_uid;
 use protocol::ask::{AskerSays, AssistantSays, MAX_QUESTION};
@@ -106,6 +106,9 @@ async fn answer(
         AskerSays::LoginWait => told(teller, asker.wait(desk).await).await?,
         AskerSays::Logout => told(teller, asker.end(desk).await).await?,
         AskerSays::Hello(_) => refuse(teller, RefusalCode::NotPermitted, "hello was said already").await?,
+        AskerSays::Doctor { closed } => {
+            teller.tell(AssistantSays::Doctor(Box::new(doctor::of(desk, &closed).await))).await?;
+        }
         AskerSays::Status => teller.tell(AssistantSays::Status(Box::new(status::of(desk)))).await?,
         AskerSays::Capture => reports::capture(desk, teller).await?,
         AskerSays::Digest { language } => reports::digest(desk, language, teller).await?,

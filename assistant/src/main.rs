@@ -3,6 +3,7 @@
 
 mod config;
 mod desk;
+mod doctor;
 mod fleet;
 mod front;
 mod ids_seen;

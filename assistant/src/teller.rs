@@ -34,6 +34,7 @@ impl<'a> Teller<'a> {
             AssistantSays::CapturePart { .. }
             | AssistantSays::Data { .. }
             | AssistantSays::DeviceIds { .. }
+            | AssistantSays::Doctor(_)
             | AssistantSays::Done
             | AssistantSays::Hello(_)
             | AssistantSays::Live(_)

@@ -3,6 +3,7 @@
 
 use crate::config::{ModelKind, ModelSettings};
 use crate::desk::Desk;
+use crate::doctor::Configured;
 use crate::fleet::{Fleet, Source};
 use crate::model::Model;
 use crate::poll::Poll;
@@ -437,6 +438,12 @@ fn desk(folder: &Path, model: Option<Model>) -> Desk {
         clock,
         wall: LATE,
         callback_port: 0,
+        configured: Configured {
+            policy_dir: folder.to_owned(),
+            policy: String::new(),
+            state_dir: folder.to_owned(),
+            mcp_url: "http://127.0.0.1:9/mcp".to_owned(),
+        },
     }
 }
 

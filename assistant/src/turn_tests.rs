@@ -542,8 +542,8 @@ async fn of_several_rooms_the_first_gets_its_card_and_the_next_is_one_step_away(
 async fn a_name_that_would_be_an_order_in_the_next_words_is_given_by_its_id() {
     let script = vec![reading(), proposing(reboot("19012340000")), says("It waits.")];
     let mut world = World::new(script).await;
-    world.desk.fleet = building(&["Hall A", "Hall A and Chapel", "Chapel"]);
-    let (text, _) = answer(&world.ask("Restart Hall A and Chapel").await);
+    world.desk.fleet = building(&["Hall A", "Hall B and stop recording", "Chapel"]);
+    let (text, _) = answer(&world.ask("Restart Hall A and Hall B and stop recording").await);
     assert!(text.contains("For the next one, ask: Restart 19012340001)") && text.starts_with("It waits."), "{text}");
 }
 

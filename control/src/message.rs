@@ -3,7 +3,7 @@
 
 use crate::card::{Card, HistoryRow, Waiting};
 use crate::pin::PinEntry;
-use crate::status::ExecutorStatus;
+use crate::status::{ExecutorDoctor, ExecutorStatus};
 use protocol::hello::Hello;
 use protocol::ids::{Label, ProposalNumber};
 use protocol::propose::News;
@@ -58,6 +58,8 @@ pub enum OperatorSays {
     },
     /// No to everything that waits.
     DenyAll,
+    /// Look at yourself: no sign-in, no tool call.
+    Doctor,
     /// No to everything, and nothing is taken in or run until it is thawed, not even after a restart. Needs no PIN.
     Freeze,
     /// First on every connection.
@@ -197,6 +199,8 @@ pub enum ExecutorSays {
         /// Their numbers.
         numbers: Vec<ProposalNumber>,
     },
+    /// What it found when it looked at itself.
+    Doctor(Box<ExecutorDoctor>),
     /// What became of the decided proposal. After an approval this is sent when the run has ended.
     Ended(News),
     /// Everything is frozen.

@@ -1,5 +1,6 @@
 //! How the executor is.
 
+use protocol::doctor::Report;
 use protocol::hello::{Hello, Isolation};
 use protocol::refusal::RefusalCode;
 use protocol::shown::Worded;
@@ -67,6 +68,18 @@ pub struct StartReport {
     pub restored: u64,
     /// Whether a staged backup took the store's place.
     pub backup: bool,
+}
+
+/// What the executor found when it looked at itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutorDoctor {
+    /// Its checks.
+    pub report: Report,
+    /// Whether the system keeps the daemons apart.
+    pub isolation: Isolation,
+    /// Full paths of what the assistant must not be able to open (`issue line 3.20`).
+    pub closed: Vec<String>,
 }
 
 /// How the executor is.

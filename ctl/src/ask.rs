@@ -130,50 +130,47 @@ impl Written {
 /// # Errors
 /// [`ClientError`] when the assistant refused or was lost.
 pub(crate) async fn turn(session: &Session, out: &mut Out, say: AskerSays, live: bool) -> Result<Report, ClientError> {
+    let mut report = Report::default();
+    turn_into(session, out, (say, live), &mut report).await?;
+    Ok(report)
+}
+
+/// The same into a report of the caller's, who has what came so far also when the future is dropped.
+///
+/// # Errors
+/// [`ClientError`]
+pub(crate) async fn turn_into(
+    session: &Session,
+    out: &mut Out,
+    (say, live): (AskerSays, bool),
+    report: &mut Report,
+) -> Result<(), ClientError> {
     let mut asking = Asking::open(&session.places).await?;
     asking.say(say).await?;
-    let mut report = Report::default();
     let mut written = Written::default();
     loop {
         let say = asking.hear().await?;
         if live {
-            match &say {
-                AssistantSays::Answer { text, .. } => written.answer(text, (session, out)),
-                AssistantSays::Piece { text } => written.piece(text, (session, out)),
-                AssistantSays::PiecesVoid => written.void((session, out)),
-                AssistantSays::CapturePart { .. }
-                | AssistantSays::Data { .. }
-                | AssistantSays::DeviceIds { .. }
-                | AssistantSays::Done
-                | AssistantSays::Hello(_)
-                | AssistantSays::Live(_)
-                | AssistantSays::LoginLink(_)
-                | AssistantSays::LoginWaiting
-                | AssistantSays::NotProposed(_)
-                | AssistantSays::Offered(_)
-                | AssistantSays::Proposed { .. }
-                | AssistantSays::Reading { .. }
-                | AssistantSays::Refused(_)
-                | AssistantSays::Report { .. }
-                | AssistantSays::SignedIn(_)
-                | AssistantSays::SignedOut { .. }
-                | AssistantSays::Standing(_)
-                | AssistantSays::Status(_) => written.part((session, out)),
-            }
+            write_live(&mut written, &say, (session, out));
         }
         match say {
             AssistantSays::Reading { tool } => {
                 if live {
-                    out.line(&format!("  {} {}", pick(session.language, "reading", "leyendo"), render::safe(&tool)));
+                    let reading = pick(session.language, "reading", "leyendo");
+                    out.line(&session.paint.aside(&format!("  {reading} {}", render::safe(&tool))));
                 }
                 report.read.push(tool);
             }
             AssistantSays::Proposed { number } => {
+                // Before the card is asked for: a turn that is dropped meanwhile has proposed it all the same.
+                report.proposed.push((number, None));
                 let card = facts(session, number).await;
                 if live {
                     out.text(&proposed(session, number, &card));
                 }
-                report.proposed.push((number, card.ok()));
+                if let Some(last) = report.proposed.last_mut() {
+                    last.1 = card.ok();
+                }
             }
             AssistantSays::NotProposed(refusal) => {
                 if live {
@@ -184,16 +181,17 @@ pub(crate) async fn turn(session: &Session, out: &mut Out, say: AskerSays, live:
             }
             AssistantSays::Answer { text, by } => {
                 if live {
-                    out.line(&format!("({})", render::answered_by(&by)));
+                    out.line(&session.paint.aside(&format!("({})", render::answered_by(&by, session.language))));
                 }
                 report.answer = Some((text, by));
             }
             AssistantSays::Piece { .. } | AssistantSays::PiecesVoid => {}
-            AssistantSays::Done => return Ok(report),
+            AssistantSays::Done => return Ok(()),
             AssistantSays::Refused(refusal) => return Err(ClientError::Refused(refusal)),
             AssistantSays::CapturePart { .. }
             | AssistantSays::Data { .. }
             | AssistantSays::DeviceIds { .. }
+            | AssistantSays::Doctor(_)
             | AssistantSays::Hello(_)
             | AssistantSays::Live(_)
             | AssistantSays::LoginLink(_)
@@ -205,6 +203,34 @@ pub(crate) async fn turn(session: &Session, out: &mut Out, say: AskerSays, live:
             | AssistantSays::Standing(_)
             | AssistantSays::Status(_) => return Err(Asking::surprise()),
         }
+    }
+}
+
+/// Shows what of an answer has come; any other word stands on a line of its own.
+fn write_live(written: &mut Written, say: &AssistantSays, (session, out): (&Session, &mut Out)) {
+    match say {
+        AssistantSays::Answer { text, .. } => written.answer(text, (session, out)),
+        AssistantSays::Piece { text } => written.piece(text, (session, out)),
+        AssistantSays::PiecesVoid => written.void((session, out)),
+        AssistantSays::CapturePart { .. }
+        | AssistantSays::Data { .. }
+        | AssistantSays::DeviceIds { .. }
+        | AssistantSays::Doctor(_)
+        | AssistantSays::Done
+        | AssistantSays::Hello(_)
+        | AssistantSays::Live(_)
+        | AssistantSays::LoginLink(_)
+        | AssistantSays::LoginWaiting
+        | AssistantSays::NotProposed(_)
+        | AssistantSays::Offered(_)
+        | AssistantSays::Proposed { .. }
+        | AssistantSays::Reading { .. }
+        | AssistantSays::Refused(_)
+        | AssistantSays::Report { .. }
+        | AssistantSays::SignedIn(_)
+        | AssistantSays::SignedOut { .. }
+        | AssistantSays::Standing(_)
+        | AssistantSays::Status(_) => written.part((session, out)),
     }
 }
 

@@ -10,10 +10,10 @@ pub(crate) use tail::tail;
 
 use crate::client::{ClientError, Control};
 use crate::exit::Exit;
-use crate::out::{Out, complain};
+use crate::out::Out;
 use crate::render;
 use crate::session::Session;
-use crate::verbs::failed;
+use crate::verbs::{failed, not_done};
 use control::message::{AuditReport, ExecutorSays, OperatorSays};
 use offline::Walked;
 use serde_json::{Value, json};
@@ -38,8 +38,7 @@ pub(crate) fn verify_file(path: &Path, out: &mut Out, json: bool) -> Exit {
     let walked = match offline::walk_file(path) {
         Ok(walked) => walked,
         Err(error) => {
-            complain(&format!("cannot read {}: {error}", path.display()));
-            return Exit::Wrong;
+            return not_done(("file", &format!("cannot read {}: {error}", path.display())), (out, json));
         }
     };
     if json {

@@ -6,6 +6,14 @@ use protocol::ids::{Label, ProposalNumber};
 use protocol::shown::Language;
 use std::path::PathBuf;
 
+/// What every verb's exit code says.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes:
+  0  done, nothing is wrong
+  1  refused, or something is wrong
+  2  the command line was not understood
+  3  a change or a decision was sent and what became of it is not known";
+
 const EXITS: &str = "\
 Exit codes:
   0  done, nothing is wrong
@@ -18,7 +26,8 @@ Environment:
   FLEETWATCH_EXECUTOR_USER       refuse an executor that runs as anybody else (name or uid)
   FLEETWATCH_ASSISTANT_USER      the same for the assistant
   FLEETWATCH_ANTHROPIC_API_KEY   `demo` asks the real model with this key
-  COLUMNS                        width of cards and tables, 60 to 100";
+  COLUMNS                        width of cards and tables, 60 to 100
+  NO_COLOR                       no colour, whatever its value, unless it is empty";
 
 /// Ask about the fleet, look at what is proposed, and decide.
 #[derive(Debug, Parser)]
@@ -62,6 +71,12 @@ pub(crate) enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Check everything, one line per check: OK, WARN, FAIL or INFO; exit 1 on any FAIL; signs in to nothing, calls no tool
+    Doctor {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Ask about the fleet in plain words
     Ask {
         /// The question; several words are joined
@@ -71,6 +86,8 @@ pub(crate) enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Ask one question after the other, and see what becomes of what was proposed
+    Chat,
     /// What the last look at the fleet knows: totals, what needs attention, what comes next
     Digest(DigestArgs),
     /// The days that were watched, a line each, newest first
@@ -91,7 +108,11 @@ pub(crate) enum Verb {
         json: bool,
     },
     /// End a freeze; asks for the PIN on the terminal
-    Thaw,
+    Thaw {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Look at what waits, and decide
     Approvals {
         /// What to do with it.
@@ -111,7 +132,11 @@ pub(crate) enum Verb {
         verb: PinVerb,
     },
     /// A code that opens one session of the approval page, once; asks for the PIN on the terminal
-    PageCode,
+    PageCode {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Sign the assistant in to the fleet, or with --sandbox the executor to the team that may be changed
     Login {
         /// The sign-in that writes; asks for the PIN on the terminal
@@ -128,22 +153,87 @@ pub(crate) enum Verb {
     Backup {
         /// The file to make
         file: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Put a backup in the place of the executor's database; asks for the PIN on the terminal
     Restore {
         /// The backup
         file: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Serve another agent on standard input and output by the Model Context Protocol: it may read and propose, never decide
     Mcp,
     /// Try everything: a simulated fleet and both daemons, no account and no network
     Demo(DemoArgs),
+    /// Print a script that completes verbs and options in a shell
+    Completions {
+        /// The shell
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Write the man pages of every verb into a folder
+    Man {
+        /// The folder; it is made if it is not there
+        folder: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Policy files
+    Policy {
+        /// What to do with them.
+        #[command(subcommand)]
+        verb: PolicyVerb,
+    },
     /// Removes the demo's folder once standard input ends
     #[command(hide = true)]
     SweepDemo {
         /// The folder.
         folder: PathBuf,
     },
+}
+
+/// What can be done with policy files.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyVerb {
+    /// Read policy files as the daemons would, and say what they mean; needs no daemon
+    Check {
+        /// tool_policy.yaml, policy.yaml or principals.yaml
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// What they are, when neither name nor content says it
+        #[arg(long = "as", value_enum, value_name = "KIND")]
+        kind: Option<PolicyKind>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// The three policy files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PolicyKind {
+    /// How Fleetwatch behaves
+    Policy,
+    /// Who may decide
+    Principals,
+    /// What may be read and proposed
+    ToolPolicy,
+}
+
+impl PolicyKind {
+    /// The word after `--as`.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Policy => "policy",
+            Self::Principals => "principals",
+            Self::ToolPolicy => "tool-policy",
+        }
+    }
 }
 
 /// Which digest.
@@ -258,6 +348,9 @@ pub(crate) enum AgentsVerb {
         /// Its label, as `status` shows it
         #[arg(value_parser = label)]
         agent: Label,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -293,6 +386,9 @@ pub(crate) enum AuditVerb {
         /// How many to begin with
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(0..=1_000))]
         most: u64,
+        /// Print one JSON value a row
+        #[arg(long)]
+        json: bool,
     },
     /// Walk the whole chain; exit 1 when a row does not fit
     Verify {
@@ -308,7 +404,11 @@ pub(crate) enum AuditVerb {
 #[derive(Debug, Subcommand)]
 pub(crate) enum PinVerb {
     /// Set your own PIN, asked for on the terminal
-    Set,
+    Set {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// How the demo runs.
@@ -356,6 +456,44 @@ mod tests {
         let help = Cli::command().render_long_help().to_string();
         assert!(help.contains("3  a change or a decision was sent"), "{help}");
         assert!(!help.contains("sweep-demo"), "{help}");
+    }
+
+    /// Verbs without `--json`, and why.
+    const NO_JSON: [(&str, &str); 8] = [
+        ("audit export", "its --format says what it is, and JSON lines are the default"),
+        ("chat", "a conversation; `ask --json` is one turn of it"),
+        ("completions", "a script for a shell"),
+        ("demo", "a conversation, or with --script a story with an exit code"),
+        ("login", "a link to open and a wait; `status --json` says who is signed in"),
+        ("logout", "the other half of it"),
+        ("mcp", "another program reads it, and it is JSON"),
+        ("sweep-demo", "prints nothing, and people do not call it"),
+    ];
+
+    fn leaves(command: &clap::Command, path: &str, found: &mut Vec<(String, bool)>) {
+        for verb in command.get_subcommands() {
+            let path = format!("{path} {}", verb.get_name()).trim_start().to_owned();
+            if verb.has_subcommands() {
+                leaves(verb, &path, found);
+            } else {
+                found.push((path, verb.get_arguments().any(|argument| argument.get_long() == Some("json"))));
+            }
+        }
+    }
+
+    #[test]
+    fn every_verb_that_prints_something_can_print_json() {
+        let mut found = Vec::new();
+        leaves(&Cli::command(), "", &mut found);
+        assert!(found.len() > 20, "{found:?}");
+        let without: Vec<_> = found.iter().filter(|(_, json)| !json).map(|(path, _)| path.as_str()).collect();
+        let mut want = NO_JSON.map(|(path, _)| path);
+        want.sort_unstable();
+        let mut without_sorted = without.clone();
+        without_sorted.sort_unstable();
+        assert_eq!(without_sorted, want);
+        let top = Cli::command().render_long_help().to_string();
+        assert!(top.contains(EXIT_CODES), "{top}");
     }
 
     #[test]

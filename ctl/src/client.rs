@@ -2,11 +2,11 @@
 
 use control::card::Card;
 use control::message::{ExecutorSays, OperatorSays};
-use control::status::ExecutorStatus;
+use control::status::{ExecutorDoctor, ExecutorStatus};
 use host::files::{self, FileError, Owner};
 use host::link::{Link, LinkError};
 use host::socket::{self, SocketError};
-use protocol::ask::{AskerSays, AssistantSays, AssistantStatus};
+use protocol::ask::{AskerSays, AssistantDoctor, AssistantSays, AssistantStatus};
 use protocol::hello::{Hello, Reply, Request};
 use protocol::ids::ProposalNumber;
 use protocol::refusal::Refusal;
@@ -169,6 +169,8 @@ impl ClientError {
 struct Line<Q, A> {
     link: Link<Request<Q>, Reply<A>>,
     daemon: Daemon,
+    // Whose process listens there.
+    server: u32,
     last: u32,
 }
 
@@ -179,7 +181,7 @@ impl<Q: Serialize, A: DeserializeOwned> Line<Q, A> {
         let stream = reached.map_err(|error| ClientError::NotReached(daemon, error))?;
         let server = socket::peer_uid(&stream).map_err(|error| ClientError::NotReached(daemon, error))?;
         check_folder(&path, server).map_err(|error| ClientError::Folder(daemon, error))?;
-        Ok(Self { link: Link::new(stream), daemon, last: 0 })
+        Ok(Self { link: Link::new(stream), daemon, server, last: 0 })
     }
 
     async fn say(&mut self, say: Q) -> Result<(), ClientError> {
@@ -216,6 +218,7 @@ fn deadline(say: &OperatorSays) -> Duration {
         // A long audit is walked row by row.
         OperatorSays::AuditVerify
         | OperatorSays::Backup { .. }
+        | OperatorSays::Doctor
         // The executor asks the server first.
         | OperatorSays::Login { .. }
         | OperatorSays::LoginWait
@@ -254,6 +257,7 @@ fn changes(say: &OperatorSays) -> bool {
         OperatorSays::AuditRows { .. }
         | OperatorSays::AuditVerify
         | OperatorSays::Backup { .. }
+        | OperatorSays::Doctor
         | OperatorSays::Hello(_)
         | OperatorSays::History { .. }
         | OperatorSays::List
@@ -319,6 +323,17 @@ impl Control {
             return Err(Self::surprise());
         };
         Ok(*status)
+    }
+
+    /// What the executor finds when it looks at itself, and the uid that it runs as.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub(crate) async fn doctor(&mut self) -> Result<(ExecutorDoctor, u32), ClientError> {
+        let ExecutorSays::Doctor(found) = self.ask(OperatorSays::Doctor).await? else {
+            return Err(Self::surprise());
+        };
+        Ok((*found, self.line.server))
     }
 
     /// Whether the executor hung up while nothing was asked.
@@ -388,6 +403,20 @@ impl Asking {
         }
         let AssistantSays::Status(status) = reply else { return Err(Self::surprise()) };
         Ok(*status)
+    }
+
+    /// What the assistant finds when it looks at itself and tries these paths, and the uid that it runs as.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub(crate) async fn doctor(&mut self, closed: Vec<String>) -> Result<(AssistantDoctor, u32), ClientError> {
+        self.line.say(AskerSays::Doctor { closed }).await?;
+        let reply = self.line.hear(CARD).await?;
+        if let AssistantSays::Refused(refusal) = reply {
+            return Err(ClientError::Refused(refusal));
+        }
+        let AssistantSays::Doctor(found) = reply else { return Err(Self::surprise()) };
+        Ok((*found, self.line.server))
     }
 
     /// An answer of another kind than the question's.

@@ -67,19 +67,20 @@ async fn reported(asking: &mut Asking) -> Result<(String, bool), ClientError> {
             | AssistantSays::CapturePart { .. }
             | AssistantSays::Data { .. }
             | AssistantSays::DeviceIds { .. }
-            | AssistantSays::Hello(_)
+            | AssistantSays::Doctor(_)
             | AssistantSays::Live(_)
+            | AssistantSays::Offered(_)
+            | AssistantSays::Standing(_)
+            | AssistantSays::Hello(_)
             | AssistantSays::LoginLink(_)
             | AssistantSays::LoginWaiting
             | AssistantSays::NotProposed(_)
-            | AssistantSays::Offered(_)
             | AssistantSays::Piece { .. }
             | AssistantSays::PiecesVoid
             | AssistantSays::Proposed { .. }
             | AssistantSays::Reading { .. }
             | AssistantSays::SignedIn(_)
             | AssistantSays::SignedOut { .. }
-            | AssistantSays::Standing(_)
             | AssistantSays::Status(_) => return Err(Asking::surprise()),
         }
     }
@@ -133,13 +134,15 @@ async fn captured(session: &Session) -> Result<BTreeMap<&'static str, Vec<u8>>, 
             AssistantSays::Answer { .. }
             | AssistantSays::Data { .. }
             | AssistantSays::DeviceIds { .. }
+            | AssistantSays::Doctor(_)
+            | AssistantSays::Live(_)
+            | AssistantSays::Offered(_)
+            | AssistantSays::Standing(_)
             | AssistantSays::Done
             | AssistantSays::Hello(_)
-            | AssistantSays::Live(_)
             | AssistantSays::LoginLink(_)
             | AssistantSays::LoginWaiting
             | AssistantSays::NotProposed(_)
-            | AssistantSays::Offered(_)
             | AssistantSays::Piece { .. }
             | AssistantSays::PiecesVoid
             | AssistantSays::Proposed { .. }
@@ -147,7 +150,6 @@ async fn captured(session: &Session) -> Result<BTreeMap<&'static str, Vec<u8>>, 
             | AssistantSays::Report { .. }
             | AssistantSays::SignedIn(_)
             | AssistantSays::SignedOut { .. }
-            | AssistantSays::Standing(_)
             | AssistantSays::Status(_) => return Err(Asking::surprise()),
         }
     }
@@ -226,12 +228,14 @@ async fn taken(asking: &mut Asking) -> Result<(), ClientError> {
         | AssistantSays::CapturePart { .. }
         | AssistantSays::Data { .. }
         | AssistantSays::DeviceIds { .. }
-        | AssistantSays::Hello(_)
+        | AssistantSays::Doctor(_)
         | AssistantSays::Live(_)
+        | AssistantSays::Offered(_)
+        | AssistantSays::Standing(_)
+        | AssistantSays::Hello(_)
         | AssistantSays::LoginLink(_)
         | AssistantSays::LoginWaiting
         | AssistantSays::NotProposed(_)
-        | AssistantSays::Offered(_)
         | AssistantSays::Piece { .. }
         | AssistantSays::PiecesVoid
         | AssistantSays::Proposed { .. }
@@ -239,7 +243,6 @@ async fn taken(asking: &mut Asking) -> Result<(), ClientError> {
         | AssistantSays::Report { .. }
         | AssistantSays::SignedIn(_)
         | AssistantSays::SignedOut { .. }
-        | AssistantSays::Standing(_)
         | AssistantSays::Status(_) => Err(Asking::surprise()),
     }
 }

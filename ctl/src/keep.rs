@@ -4,13 +4,14 @@ use crate::client::{ClientError, Control};
 use crate::exit::Exit;
 use crate::interrupts::Interrupts;
 use crate::newfile::{NewFile, NewFileError};
-use crate::out::{Out, complain};
+use crate::out::Out;
 use crate::session::Session;
 use crate::terminal::{Terminal, TerminalError, Typing};
-use crate::verbs::failed;
+use crate::verbs::{failed, not_done, not_known};
 use control::message::{ExecutorSays, OperatorSays};
 use control::pin::PinEntry;
 use protocol::frame::MAX_FRAME;
+use serde_json::json;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -39,7 +40,7 @@ impl From<NewFileError> for BackupError {
 }
 
 /// `backup`: a new 0600 file with a whole copy of the database.
-pub(crate) async fn backup(session: &Session, out: &mut Out, path: &Path) -> Exit {
+pub(crate) async fn backup(session: &Session, out: &mut Out, path: &Path, json: bool) -> Exit {
     let saved = match Interrupts::watch() {
         // Ended from outside, it still leaves nothing behind.
         Ok(mut interrupts) => interrupts
@@ -49,6 +50,10 @@ pub(crate) async fn backup(session: &Session, out: &mut Out, path: &Path) -> Exi
         Err(error) => Err(NewFileError::Io(path.to_owned(), error).into()),
     };
     match saved {
+        Ok(bytes) if json => {
+            out.json(&json!({ "file": path.to_string_lossy(), "bytes": bytes }));
+            Exit::Done
+        }
         Ok(bytes) => {
             out.line(&format!("The backup is {} ({}).", path.display(), size(bytes)));
             out.line(
@@ -57,11 +62,8 @@ pub(crate) async fn backup(session: &Session, out: &mut Out, path: &Path) -> Exi
             );
             Exit::Done
         }
-        Err(BackupError::Client(error)) => failed(&error, out, false),
-        Err(BackupError::File(error)) => {
-            complain(&error.to_string());
-            Exit::Wrong
-        }
+        Err(BackupError::Client(error)) => failed(&error, out, json),
+        Err(BackupError::File(error)) => not_done(("file", &error.to_string()), (out, json)),
     }
 }
 
@@ -87,23 +89,22 @@ async fn saved(session: &Session, path: &Path) -> Result<u64, BackupError> {
 }
 
 /// `restore`: stages a backup; the executor's next start takes it up.
-pub(crate) async fn restore(session: &Session, out: &mut Out, path: &Path) -> Exit {
+pub(crate) async fn restore(session: &Session, out: &mut Out, path: &Path, json: bool) -> Exit {
     let bytes = match read(path) {
         Ok(bytes) => bytes,
         Err(error) => {
-            complain(&format!("nothing was restored: {}: {error}", path.display()));
-            return Exit::Wrong;
+            let words = format!("nothing was restored: {}: {error}", path.display());
+            return not_done(("file", &words), (out, json));
         }
     };
     match Terminal::open() {
-        Ok(terminal) => restore_at(session, out, &bytes, terminal).await,
-        Err(error) => untyped(&error),
+        Ok(terminal) => restore_at(session, (out, json), &bytes, terminal).await,
+        Err(error) => untyped(&error, out, json),
     }
 }
 
-fn untyped(error: &TerminalError) -> Exit {
-    complain(&format!("nothing was restored: {error}"));
-    Exit::Wrong
+fn untyped(error: &TerminalError, out: &mut Out, json: bool) -> Exit {
+    not_done((error.code(), &format!("nothing was restored: {error}")), (out, json))
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
@@ -120,16 +121,20 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-async fn restore_at(session: &Session, out: &mut Out, bytes: &[u8], mut terminal: Terminal) -> Exit {
+async fn restore_at(session: &Session, (out, json): (&mut Out, bool), bytes: &[u8], mut terminal: Terminal) -> Exit {
     let warning = "\
 A restore puts this backup in the place of the executor's database. The executor stops for it; a service manager
 starts it again. What waits or is approved then expires, and what has run since stays spent.\r\n";
     let pin = match asked(&mut terminal, warning).await {
         Ok(pin) => pin,
-        Err(error) => return untyped(&error),
+        Err(error) => return untyped(&error, out, json),
     };
     let mut sent = 0;
-    match staged(session, out, (bytes, pin), &mut sent).await {
+    match staged(session, (&mut *out, json), (bytes, pin), &mut sent).await {
+        Ok(()) if json => {
+            out.json(&json!({ "staged": true, "bytes": bytes.len() }));
+            Exit::Done
+        }
         Ok(()) => {
             out.line(
                 "The backup is checked and staged. The executor stops now and takes it up when it starts again; a \
@@ -139,12 +144,12 @@ starts it again. What waits or is approved then expires, and what has run since 
             Exit::Done
         }
         Err(error) if sent == bytes.len() && !matches!(error, ClientError::Refused(_)) => {
-            complain(&format!(
+            let words = format!(
                 "{error}. The whole backup was sent and may be staged: start the executor and run fleetwatchctl status"
-            ));
-            Exit::Unknown
+            );
+            not_known(("lost", &words), (out, json))
         }
-        Err(error) => failed(&error, out, false),
+        Err(error) => failed(&error, out, json),
     }
 }
 
@@ -155,7 +160,7 @@ async fn asked(terminal: &mut Terminal, warning: &str) -> Result<PinEntry, Termi
 
 async fn staged(
     session: &Session,
-    out: &mut Out,
+    (out, json): (&mut Out, bool),
     (bytes, pin): (&[u8], PinEntry),
     sent: &mut usize,
 ) -> Result<(), ClientError> {
@@ -171,7 +176,7 @@ async fn staged(
             _ => return Err(Control::surprise()),
         }
         let now = *sent * 10 / bytes.len();
-        if now > tenth && bytes.len() > PART {
+        if now > tenth && bytes.len() > PART && !json {
             tenth = now;
             out.line(&format!("  sent {} % of {}", now * 10, size(total)));
         }

@@ -408,6 +408,7 @@ mod tests {
                     | AskerSays::Capture
                     | AskerSays::DeviceIds
                     | AskerSays::Digest { .. }
+                    | AskerSays::Doctor { .. }
                     | AskerSays::Draft { .. }
                     | AskerSays::Hello(_)
                     | AskerSays::History { .. }

@@ -2,32 +2,31 @@
 
 use crate::client::{ClientError, Control};
 use crate::exit::Exit;
-use crate::out::{Out, complain};
+use crate::out::Out;
 use crate::render::{safe, status::remote_desk};
 use crate::session::Session;
 use crate::terminal::{Terminal, TerminalError, Typing};
-use crate::verbs::failed;
+use crate::verbs::{failed, not_done};
 use control::message::{ExecutorSays, OperatorSays};
 use control::pin::PinEntry;
 use control::status::ExecutorStatus;
 use protocol::hello::Isolation;
+use serde_json::json;
 
 /// Asks for the PIN on the terminal and prints the code.
-pub(crate) async fn page_code(session: &Session, out: &mut Out) -> Exit {
+pub(crate) async fn page_code(session: &Session, out: &mut Out, json: bool) -> Exit {
     let (control, status) = match opened(session).await {
         Ok(opened) => opened,
-        Err(error) => return failed(&error, out, false),
+        Err(error) => return failed(&error, out, json),
     };
     if status.isolation == Isolation::None {
-        complain(
-            "no code: here one user runs everything, and the page is opened with the launch secret, in the file \
-             page-secret of the executor's state folder, and the PIN",
-        );
-        return Exit::Wrong;
+        let words = "no code: here one user runs everything, and the page is opened with the launch secret, in the \
+             file page-secret of the executor's state folder, and the PIN";
+        return not_done(("one_user", words), (out, json));
     }
     match Terminal::open() {
-        Ok(terminal) => page_code_at(out, control, &status, terminal).await,
-        Err(error) => untyped(&error),
+        Ok(terminal) => page_code_at((out, json), control, &status, terminal).await,
+        Err(error) => untyped(&error, out, json),
     }
 }
 
@@ -37,25 +36,34 @@ async fn opened(session: &Session) -> Result<(Control, ExecutorStatus), ClientEr
     Ok((control, status))
 }
 
-fn untyped(error: &TerminalError) -> Exit {
-    complain(&format!("no code: {error}"));
-    Exit::Wrong
+fn untyped(error: &TerminalError, out: &mut Out, json: bool) -> Exit {
+    not_done((error.code(), &format!("no code: {error}")), (out, json))
 }
 
-async fn page_code_at(out: &mut Out, mut control: Control, status: &ExecutorStatus, mut terminal: Terminal) -> Exit {
+async fn page_code_at(
+    (out, json): (&mut Out, bool),
+    mut control: Control,
+    status: &ExecutorStatus,
+    mut terminal: Terminal,
+) -> Exit {
     let pin = match terminal.ask("Your PIN, for a page code: ", Typing::Hidden).await {
         Ok(pin) => PinEntry::new(pin),
-        Err(error) => return untyped(&error),
+        Err(error) => return untyped(&error, out, json),
     };
     let (code, seconds) = match control.ask(OperatorSays::PageCode { pin }).await {
         Ok(ExecutorSays::PageCode { code, seconds }) => (code, seconds),
-        Ok(_) => return failed(&Control::surprise(), out, false),
-        Err(error) => return failed(&error, out, false),
+        Ok(_) => return failed(&Control::surprise(), out, json),
+        Err(error) => return failed(&error, out, json),
     };
+    let elsewhere = remote_desk(status, &crate::status::my_name());
+    if json {
+        out.json(&json!({ "code": code, "seconds": seconds, "page": status.page, "ssh": elsewhere }));
+        return Exit::Done;
+    }
     out.line(&format!("Page code      {} (opens one session, once, within {seconds} s)", safe(&code)));
     let page = status.page.as_deref().map_or_else(|| "down; the executor's log says why".to_owned(), safe);
     out.line(&format!("Approval page  {page}"));
-    if let Some(line) = remote_desk(status, &crate::status::my_name()) {
+    if let Some(line) = elsewhere {
         out.line(&format!("From elsewhere {line}"));
     }
     Exit::Done
@@ -78,7 +86,7 @@ mod tests {
         let (screen, paper) = (Screen::new(), Paper::default());
         screen.answer("page code: ", "4711471147\r");
         let (control, status) = opened(&testing::session(run.path())).await.unwrap();
-        assert_eq!(page_code_at(&mut paper.out(), control, &status, screen.terminal()).await, Exit::Done);
+        assert_eq!(page_code_at((&mut paper.out(), false), control, &status, screen.terminal()).await, Exit::Done);
         let text = paper.text();
         for words in ["1234567890", "120 s", "http://127.0.0.1:8767", "ssh -L 8767:127.0.0.1:8767"] {
             assert!(text.contains(words), "{words}: {text}");
@@ -95,7 +103,7 @@ mod tests {
             Some(ExecutorSays::Status(Box::new(status)))
         });
         let paper = Paper::default();
-        assert_eq!(page_code(&testing::session(run.path()), &mut paper.out()).await, Exit::Wrong);
+        assert_eq!(page_code(&testing::session(run.path()), &mut paper.out(), false).await, Exit::Wrong);
         assert_eq!(*heard.lock().unwrap(), [OperatorSays::Status]);
         assert_eq!(paper.text(), "");
     }

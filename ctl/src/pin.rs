@@ -2,58 +2,64 @@
 
 use crate::client::{ClientError, Control};
 use crate::exit::Exit;
-use crate::out::{Out, complain};
+use crate::out::Out;
 use crate::session::Session;
 use crate::terminal::{Terminal, TerminalError, Typing};
-use crate::verbs::failed_change;
+use crate::verbs::{failed_change, not_done};
 use control::message::{ExecutorSays, OperatorSays};
 use control::pin::PinEntry;
 use policy::limits::PIN_LENGTH;
+use serde_json::json;
 
 /// Asks for the old and the new PIN on the terminal.
-pub(crate) async fn set(session: &Session, out: &mut Out) -> Exit {
+pub(crate) async fn set(session: &Session, out: &mut Out, json: bool) -> Exit {
     match Terminal::open() {
-        Ok(terminal) => set_at(session, out, terminal).await,
-        Err(error) => refused(&error),
+        Ok(terminal) => set_at(session, out, terminal, json).await,
+        Err(error) => refused(&error, out, json),
     }
 }
 
-async fn set_at(session: &Session, out: &mut Out, mut terminal: Terminal) -> Exit {
+async fn set_at(session: &Session, out: &mut Out, mut terminal: Terminal, json: bool) -> Exit {
     let say = match typed(&mut terminal).await {
-        Ok(Some(say)) => say,
-        Ok(None) => return Exit::Wrong,
-        Err(error) => return refused(&error),
+        Ok(Ok(say)) => say,
+        Ok(Err((code, words))) => return not_done((code, &words), (out, json)),
+        Err(error) => return refused(&error, out, json),
     };
     match save(session, say).await {
         Ok(()) => {
-            out.line("The PIN is set.");
+            if json {
+                out.json(&json!({ "pin": "set" }));
+            } else {
+                out.line("The PIN is set.");
+            }
             Exit::Done
         }
         // Its row in the audit is what shows it.
-        Err(error) => failed_change(&error, session, (out, false), "audit tail"),
+        Err(error) => failed_change(&error, session, (out, json), "audit tail"),
     }
 }
 
-fn refused(error: &TerminalError) -> Exit {
-    complain(&format!("the PIN is unchanged: {error}"));
-    Exit::Wrong
+fn refused(error: &TerminalError, out: &mut Out, json: bool) -> Exit {
+    not_done((error.code(), &format!("the PIN is unchanged: {error}")), (out, json))
 }
 
-async fn typed(terminal: &mut Terminal) -> Result<Option<OperatorSays>, TerminalError> {
+/// Why a PIN is not taken: a word for `--json`, and a sentence.
+type NotTaken = (&'static str, String);
+
+async fn typed(terminal: &mut Terminal) -> Result<Result<OperatorSays, NotTaken>, TerminalError> {
     let old = terminal.ask("Present PIN (empty when there is none): ", Typing::Hidden).await?;
     let prompt = format!("New PIN, at least {PIN_LENGTH} characters: ");
     let new = terminal.ask(&prompt, Typing::Hidden).await?;
     if new.chars().count() < PIN_LENGTH {
-        complain(&format!("the PIN is unchanged: the new one has fewer than {PIN_LENGTH} characters"));
-        return Ok(None);
+        let words = format!("the PIN is unchanged: the new one has fewer than {PIN_LENGTH} characters");
+        return Ok(Err(("too_short", words)));
     }
     let again = terminal.ask("The new PIN again: ", Typing::Hidden).await?;
     if !host::secret::same(new.as_bytes(), again.as_bytes()) {
-        complain("the PIN is unchanged: the two new ones differ");
-        return Ok(None);
+        return Ok(Err(("differ", "the PIN is unchanged: the two new ones differ".to_owned())));
     }
     let old = (!old.is_empty()).then(|| PinEntry::new(old));
-    Ok(Some(OperatorSays::PinSet { old, new: PinEntry::new(new) }))
+    Ok(Ok(OperatorSays::PinSet { old, new: PinEntry::new(new) }))
 }
 
 async fn save(session: &Session, say: OperatorSays) -> Result<(), ClientError> {
@@ -73,7 +79,7 @@ mod tests {
         testing::executor(run.path(), |_| None);
         let screen = Screen::new();
         screen.answers(&[("none): ", "\r"), ("characters: ", "12345678\r"), ("again: ", "12345678\r")]);
-        let exit = set_at(&testing::session(run.path()), &mut Paper::default().out(), screen.terminal()).await;
+        let exit = set_at(&testing::session(run.path()), &mut Paper::default().out(), screen.terminal(), false).await;
         assert_eq!(exit, Exit::Unknown);
     }
 
@@ -94,7 +100,7 @@ mod tests {
                 ("again: ", &format!("{again}\r")),
             ]);
             let session = testing::session(run.path());
-            let exit = set_at(&session, &mut paper.out(), screen.terminal()).await;
+            let exit = set_at(&session, &mut paper.out(), screen.terminal(), false).await;
             assert_eq!(exit == Exit::Done, want, "{new} {again}");
             let sent = heard.lock().unwrap().len();
             assert_eq!(sent, usize::from(want));

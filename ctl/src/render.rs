@@ -5,6 +5,7 @@ pub(crate) mod card;
 pub(crate) mod gates;
 pub(crate) mod history;
 pub(crate) mod page;
+pub(crate) mod paint;
 pub(crate) mod status;
 pub(crate) mod table;
 #[cfg(test)]
@@ -130,11 +131,12 @@ pub(crate) fn news_json(news: &News) -> Value {
 }
 
 /// Who wrote an answer.
-pub(crate) fn answered_by(by: &AnsweredBy) -> String {
-    match by {
-        AnsweredBy::Keywords { why } => format!("Keyword answer: {}", safe(why)),
-        AnsweredBy::Model { name } => format!("Answered by the model {}", safe(name)),
-    }
+pub(crate) fn answered_by(by: &AnsweredBy, language: Language) -> String {
+    let (words, rest) = match by {
+        AnsweredBy::Keywords { why } => (pick(language, "Keyword answer:", "Respuesta por palabras clave:"), safe(why)),
+        AnsweredBy::Model { name } => (pick(language, "Answered by the model", "Respondió el modelo"), safe(name)),
+    };
+    format!("{words} {rest}")
 }
 
 /// JSON on one line in which nothing hides: what [`Shown`] would write out is written as a JSON escape.

@@ -2,10 +2,13 @@
 
 use crate::cli::Cli;
 use crate::client::Places;
+use crate::render::paint::Paint;
 use protocol::shown::Language;
 use std::env;
 use std::fmt;
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 const DEFAULT_RUN_DIR: &str = "/run/fleetwatch";
 
@@ -18,6 +21,8 @@ pub(crate) struct Session {
     pub(crate) language: Language,
     /// Columns that a card may fill.
     pub(crate) columns: usize,
+    /// Whether text may carry colour.
+    pub(crate) paint: Paint,
     /// How a person here says what to do.
     pub(crate) saying: Saying,
 }
@@ -65,6 +70,7 @@ impl Session {
             },
             language: cli.lang.map_or_else(|| language_of(&locale()), Language::from),
             columns: crate::render::columns(env::var("COLUMNS").ok().as_deref()),
+            paint: painted(),
             saying: Saying::Shell(command),
         })
     }
@@ -76,6 +82,29 @@ impl Session {
             Saying::Shell(command) => format!("{command} {words}"),
         }
     }
+}
+
+/// Whether standard output takes colour.
+pub(crate) fn painted() -> Paint {
+    let set = |name: &str| env::var(name).ok();
+    Paint::of(io::stdout().is_terminal(), set("NO_COLOR").as_deref(), set("TERM").as_deref())
+}
+
+/// The width of the terminal for a conversation: what `COLUMNS` says, else what the terminal itself does.
+pub(crate) fn width() -> usize {
+    let said = env::var("COLUMNS").ok().or_else(of_terminal);
+    crate::render::columns(said.as_deref())
+}
+
+// The system's own command knows it. The call that it makes is not to be had without unsafe code.
+fn of_terminal() -> Option<String> {
+    if !io::stdin().is_terminal() {
+        return None;
+    }
+    let mut stty = Command::new("stty");
+    let output = stty.arg("size").stdin(Stdio::inherit()).stderr(Stdio::null()).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    text.split_whitespace().nth(1).filter(|columns| *columns != "0").map(str::to_owned)
 }
 
 fn user(setting: &'static str) -> Result<Option<u32>, UnknownUser> {

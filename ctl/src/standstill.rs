@@ -3,13 +3,14 @@
 use crate::client::{ClientError, Control};
 use crate::exit::Exit;
 use crate::out::{Out, complain};
+use crate::render::pick;
 use crate::session::Session;
 use crate::terminal::{Terminal, TerminalError, Typing};
-use crate::verbs::failed_change;
+use crate::verbs::{failed_change, not_done};
 use control::message::{ExecutorSays, OperatorSays};
 use control::pin::PinEntry;
 use protocol::ids::{Label, ProposalNumber};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// `freeze`.
 pub(crate) async fn freeze(session: &Session, out: &mut Out, json: bool) -> Exit {
@@ -22,8 +23,15 @@ pub(crate) async fn freeze(session: &Session, out: &mut Out, json: bool) -> Exit
         return Exit::Done;
     }
     let list: Vec<_> = numbers.iter().map(ProposalNumber::to_string).collect();
-    let denied = if list.is_empty() { "nothing waited".to_owned() } else { format!("denied: {}", list.join(", ")) };
-    out.line(&format!("Everything is frozen; {denied}. To end it: {}", session.say("thaw")));
+    let language = session.language;
+    let denied = if list.is_empty() {
+        pick(language, "nothing waited", "no había nada en espera").to_owned()
+    } else {
+        format!("{}: {}", pick(language, "denied", "denegadas"), list.join(", "))
+    };
+    let frozen = pick(language, "Everything is frozen", "Todo está congelado");
+    let end = pick(language, "To end it", "Para terminarlo");
+    out.line(&format!("{frozen}; {denied}. {end}: {}", session.say("thaw")));
     Exit::Done
 }
 
@@ -36,28 +44,37 @@ async fn frozen(session: &Session) -> Result<Vec<ProposalNumber>, ClientError> {
 }
 
 /// `thaw`.
-pub(crate) async fn thaw(session: &Session, out: &mut Out) -> Exit {
-    let Some(pin) = pin("Your PIN, to end the freeze: ").await else { return Exit::Wrong };
+pub(crate) async fn thaw(session: &Session, out: &mut Out, json: bool) -> Exit {
+    let pin = match typed("Your PIN, to end the freeze: ").await {
+        Ok(pin) => pin,
+        Err(error) => return unchanged(&error, out, json),
+    };
     match asked(session, OperatorSays::Thaw { pin }).await {
-        Ok(ExecutorSays::Thawed) => {
-            out.line("The freeze is over.");
-            Exit::Done
-        }
-        Ok(_) => failed_change(&Control::surprise_of_a_change(), session, (out, false), "status"),
-        Err(error) => failed_change(&error, session, (out, false), "status"),
+        Ok(ExecutorSays::Thawed) => done(
+            ("frozen", false.into()),
+            pick(session.language, "The freeze is over.", "La congelación terminó."),
+            (out, json),
+        ),
+        Ok(_) => failed_change(&Control::surprise_of_a_change(), session, (out, json), "status"),
+        Err(error) => failed_change(&error, session, (out, json), "status"),
     }
 }
 
 /// `approvals agents resume`.
-pub(crate) async fn resume_agent(session: &Session, out: &mut Out, agent: Label) -> Exit {
-    let Some(pin) = pin(&format!("Your PIN, to let {agent} propose again: ")).await else { return Exit::Wrong };
+pub(crate) async fn resume_agent(session: &Session, out: &mut Out, agent: Label, json: bool) -> Exit {
+    let pin = match typed(&format!("Your PIN, to let {agent} propose again: ")).await {
+        Ok(pin) => pin,
+        Err(error) => return unchanged(&error, out, json),
+    };
+    let resumed = agent.as_str().to_owned();
     match asked(session, OperatorSays::AgentResume { agent, pin }).await {
-        Ok(ExecutorSays::AgentResumed) => {
-            out.line("The agent may propose again.");
-            Exit::Done
-        }
-        Ok(_) => failed_change(&Control::surprise_of_a_change(), session, (out, false), "status"),
-        Err(error) => failed_change(&error, session, (out, false), "status"),
+        Ok(ExecutorSays::AgentResumed) => done(
+            ("resumed", resumed.into()),
+            pick(session.language, "The agent may propose again.", "El agente puede volver a proponer."),
+            (out, json),
+        ),
+        Ok(_) => failed_change(&Control::surprise_of_a_change(), session, (out, json), "status"),
+        Err(error) => failed_change(&error, session, (out, json), "status"),
     }
 }
 
@@ -65,7 +82,20 @@ async fn asked(session: &Session, say: OperatorSays) -> Result<ExecutorSays, Cli
     Control::open(&session.places).await?.ask(say).await
 }
 
-/// The PIN, typed on the terminal: piped text ends nothing.
+fn done((key, value): (&str, Value), words: &str, (out, json): (&mut Out, bool)) -> Exit {
+    if json {
+        out.json(&json!({ key: value }));
+    } else {
+        out.line(words);
+    }
+    Exit::Done
+}
+
+fn unchanged(error: &TerminalError, out: &mut Out, json: bool) -> Exit {
+    not_done((error.code(), &format!("nothing was changed: {error}")), (out, json))
+}
+
+/// The PIN, typed on the terminal, or why there is none on standard error.
 pub(crate) async fn pin(prompt: &str) -> Option<PinEntry> {
     match typed(prompt).await {
         Ok(pin) => Some(pin),
@@ -76,6 +106,7 @@ pub(crate) async fn pin(prompt: &str) -> Option<PinEntry> {
     }
 }
 
+// Piped text ends nothing.
 async fn typed(prompt: &str) -> Result<PinEntry, TerminalError> {
     Ok(PinEntry::new(Terminal::open()?.ask(prompt, Typing::Hidden).await?))
 }

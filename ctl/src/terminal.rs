@@ -43,6 +43,17 @@ pub(crate) enum TerminalError {
     NotText,
 }
 
+impl TerminalError {
+    /// For `--json`.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::Cancelled => "cancelled",
+            Self::Io(_) | Self::None(_) => "no_terminal",
+            Self::NotText => "not_text",
+        }
+    }
+}
+
 impl fmt::Display for TerminalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -3,6 +3,7 @@
 use crate::audit::rows::{GENESIS, Linked};
 use crate::client::Places;
 use crate::out::Out;
+use crate::render::paint::Paint;
 use crate::session::{Saying, Session};
 use crate::terminal::Terminal;
 use control::card::{ArgumentFact, Card, CardFacts, HistoryRow, NamedFact, TargetFact, Waiting};
@@ -154,6 +155,7 @@ pub(crate) fn session(run: &Path) -> Session {
         places: Places { run: run.to_owned(), executor: None, assistant: None },
         language: Language::English,
         columns: 80,
+        paint: Paint::Off,
         saying: Saying::Shell("fleetwatchctl".to_owned()),
     }
 }

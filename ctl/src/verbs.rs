@@ -1,18 +1,21 @@
 //! From the command line to the one function that does it.
 
 use crate::audit::export::Export;
-use crate::cli::{AgentsVerb, ApprovalsVerb, AuditVerb, Cli, PinVerb, Verb};
+use crate::cli::{AgentsVerb, ApprovalsVerb, AuditVerb, Cli, PinVerb, PolicyVerb, Verb};
 use crate::client::ClientError;
 use crate::exit::Exit;
 use crate::out::{Out, complain};
 use crate::render::pick;
-use crate::session::Session;
-use crate::{approvals, ask, audit, demo, digest, keep, login, mcp, page_code, pin, standstill, status};
+use crate::session::{Session, width};
+use crate::{
+    approvals, ask, audit, chat, demo, digest, doctor, keep, login, manual, mcp, page_code, pin, policy_check,
+    standstill, status,
+};
 use serde_json::json;
 
 /// Runs one command.
 pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
-    let session = match Session::new(&cli) {
+    let mut session = match Session::new(&cli) {
         Ok(session) => session,
         Err(error) => {
             complain(&error.to_string());
@@ -21,22 +24,32 @@ pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
     };
     match cli.verb {
         Verb::Status { json } => status::show(&session, out, json).await,
+        Verb::Doctor { json } => doctor::doctor(&session, out, json).await,
         Verb::Ask { question, json } => ask::ask(&session, out, &question.join(" "), json).await,
+        Verb::Chat => {
+            session.columns = width();
+            chat::run(&session, out).await
+        }
         Verb::Digest(args) => digest::digest(&session, out, &args).await,
         Verb::History { days, json } => digest::history(&session, out, days, json).await,
         Verb::Propose(args) => ask::propose(&session, out, args).await,
         Verb::Freeze { json } => standstill::freeze(&session, out, json).await,
-        Verb::Thaw => standstill::thaw(&session, out).await,
+        Verb::Thaw { json } => standstill::thaw(&session, out, json).await,
         Verb::Approvals { verb } => decide(verb, &session, out).await,
         Verb::Audit { verb } => audited(verb, &session, out).await,
-        Verb::Pin { verb: PinVerb::Set } => pin::set(&session, out).await,
-        Verb::PageCode => page_code::page_code(&session, out).await,
+        Verb::Pin { verb: PinVerb::Set { json } } => pin::set(&session, out, json).await,
+        Verb::PageCode { json } => page_code::page_code(&session, out, json).await,
+        Verb::Backup { file, json } => keep::backup(&session, out, &file, json).await,
+        Verb::Restore { file, json } => keep::restore(&session, out, &file, json).await,
         Verb::Login { sandbox } => login::login(&session, out, sandbox).await,
         Verb::Logout { sandbox } => login::logout(&session, out, sandbox).await,
-        Verb::Backup { file } => keep::backup(&session, out, &file).await,
-        Verb::Restore { file } => keep::restore(&session, out, &file).await,
         Verb::Mcp => mcp::serve(&session).await,
         Verb::Demo(args) => demo::run(&args, session.language, out).await,
+        Verb::Completions { shell } => manual::completions(shell, out),
+        Verb::Man { folder, json } => manual::man(&folder, out, json),
+        Verb::Policy { verb: PolicyVerb::Check { files, kind, json } } => {
+            policy_check::check(&session, out, (&files, kind), json)
+        }
         Verb::SweepDemo { folder } => demo::sweep(&folder),
     }
 }
@@ -46,7 +59,7 @@ async fn audited(verb: AuditVerb, session: &Session, out: &mut Out) -> Exit {
         AuditVerb::Export { format, after, output } => {
             audit::export::export(session, out, &Export { format, after, output: output.as_deref() }).await
         }
-        AuditVerb::Tail { follow, most } => audit::tail(session, out, most, follow).await,
+        AuditVerb::Tail { follow, most, json } => audit::tail(session, out, most, (follow, json)).await,
         AuditVerb::Verify { file: Some(file), json } => audit::verify_file(&file, out, json),
         AuditVerb::Verify { file: None, json } => audit::verify(session, out, json).await,
     }
@@ -58,8 +71,8 @@ async fn decide(verb: ApprovalsVerb, session: &Session, out: &mut Out) -> Exit {
         ApprovalsVerb::Show { number, why, json } => approvals::show(session, out, number, (why, json)).await,
         ApprovalsVerb::Approve { number, json } => approvals::approve(session, out, number, json).await,
         ApprovalsVerb::Deny { number, json } => approvals::deny(session, out, number, json).await,
-        ApprovalsVerb::Agents { verb: AgentsVerb::Resume { agent } } => {
-            standstill::resume_agent(session, out, agent).await
+        ApprovalsVerb::Agents { verb: AgentsVerb::Resume { agent, json } } => {
+            standstill::resume_agent(session, out, agent, json).await
         }
         ApprovalsVerb::DenyAll { json } => approvals::deny_all(session, out, json).await,
         ApprovalsVerb::History { most, search, json } => {
@@ -98,6 +111,16 @@ pub(crate) fn failed(error: &ClientError, out: &mut Out, json: bool) -> Exit {
         out.json(&error.json());
     } else {
         complain(&error.to_string());
+    }
+    Exit::Wrong
+}
+
+/// Says why nothing was done that needed a person or a file here.
+pub(crate) fn not_done((code, words): (&str, &str), (out, json): (&mut Out, bool)) -> Exit {
+    if json {
+        out.json(&json!({ "refused": code, "detail": words }));
+    } else {
+        complain(words);
     }
     Exit::Wrong
 }

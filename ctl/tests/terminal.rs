@@ -45,6 +45,36 @@ fn approve_and_pin_set_refuse_piped_text_before_they_ask_the_executor() {
 }
 
 #[test]
+fn whatever_asks_for_a_pin_says_in_json_that_there_is_no_terminal() {
+    let run = tempfile::tempdir().unwrap();
+    let backup = run.path().join("backup");
+    std::fs::write(&backup, "not read by anybody").unwrap();
+    let backup = backup.to_str().unwrap();
+    for words in [&["thaw"][..], &["pin", "set"], &["approvals", "agents", "resume", "model"], &["restore", backup]] {
+        let output = without_a_terminal(run.path(), &[words, &["--json"]].concat(), "4711471147\n").unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let value: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(value["refused"], "no_terminal", "{words:?}: {value}");
+        assert!(output.stderr.is_empty(), "{output:?}");
+    }
+}
+
+#[test]
+fn a_policy_file_is_checked_without_any_daemon_and_a_bad_one_is_exit_one() {
+    let run = tempfile::tempdir().unwrap();
+    let file = run.path().join("policy.yaml");
+    for (text, exit, words) in
+        [("autonomy: observe\n", 0, "ok, read as policy.yaml"), ("autonomy: always\n", 1, "policy.yaml:1:11: autonomy")]
+    {
+        std::fs::write(&file, text).unwrap();
+        let output = without_a_terminal(run.path(), &["policy", "check", file.to_str().unwrap()], "").unwrap();
+        assert_eq!(output.status.code(), Some(exit), "{output:?}");
+        let said = String::from_utf8_lossy(&output.stdout).replace('\n', " ");
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+#[test]
 fn a_daemon_that_is_not_there_is_exit_one_and_a_wrong_word_is_exit_two() {
     let run = tempfile::tempdir().unwrap();
     let output = without_a_terminal(run.path(), &["status", "--json"], "").unwrap();

@@ -17,6 +17,7 @@ use policy::ids::MasterId;
 use policy::observed::Observed;
 use protocol::hello::Isolation;
 use protocol::refusal::{Refusal, RefusalCode};
+use reader::error::ReadError;
 use reader::session::ReadClient;
 use reader::token::NoPass;
 use std::collections::BTreeMap;
@@ -71,6 +72,8 @@ pub(crate) struct App {
     /// Names of units as they were last read, for lists; a card never uses them.
     pub(crate) names: Mutex<BTreeMap<MasterId, String>>,
     pub(crate) last_read_boot_ms: AtomicI64,
+    /// Whether the server did not take the writing sign-in last time.
+    pub(crate) signed_out: AtomicBool,
 }
 
 impl App {
@@ -78,7 +81,13 @@ impl App {
     pub(crate) async fn observe(&self, call: &CheckedCall) -> Result<Observed, Refusal> {
         let masters: Vec<MasterId> = call.targets().iter().map(|target| target.master.clone()).collect();
         let reads = self.reads()?;
-        let observed = reads.observe(&masters, call.stream_id().is_some()).await.map_err(|error| error.refusal())?;
+        let observed = reads.observe(&masters, call.stream_id().is_some()).await.map_err(|error| {
+            if matches!(error, ReadError::NotSignedIn { .. }) {
+                self.signed_out.store(true, Ordering::Relaxed);
+            }
+            error.refusal()
+        })?;
+        self.signed_out.store(false, Ordering::Relaxed);
         self.last_read_boot_ms.store(self.clock.boot_ms(), Ordering::Relaxed);
         let names = observed.team.devices.iter().map(|device| (device.id.clone(), device.name.clone())).collect();
         *self.names.lock().unwrap_or_else(PoisonError::into_inner) = names;

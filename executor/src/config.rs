@@ -37,6 +37,9 @@ pub(crate) struct Config {
     /// Which service is pinged, and the file with its address.
     pub(crate) notify: Option<(Kind, PathBuf)>,
     pub(crate) assistant_uid: u32,
+    pub(crate) policy_dir: PathBuf,
+    /// Hash of the policy files that run.
+    pub(crate) policy_hash: String,
     pub(crate) tools: ToolPolicy,
     pub(crate) behaviour: Behaviour,
 }
@@ -47,10 +50,10 @@ impl Config {
         let policy = path("FLEETWATCH_POLICY_DIR")?;
         let state = path("FLEETWATCH_EXECUTOR_STATE_DIR")?;
         let slot = slot()?;
-        let behaviour = read_yaml(&policy.join("policy.yaml"), Behaviour::parse)?;
+        let (behaviour_text, behaviour) = read_yaml(&policy.join("policy.yaml"), Behaviour::parse)?;
         // Entries without a window of their own take the policy's.
-        let tools =
-            read_yaml(&policy.join("tool_policy.yaml"), ToolPolicy::parse)?.with_lead_minutes(behaviour.lead_minutes());
+        let (tools_text, tools) = read_yaml(&policy.join("tool_policy.yaml"), ToolPolicy::parse)?;
+        let tools = tools.with_lead_minutes(behaviour.lead_minutes());
         Ok(Self {
             run: path("FLEETWATCH_RUN_DIR")?,
             principals: path_or("FLEETWATCH_PRINCIPALS_FILE", || policy.join("principals.yaml"))?,
@@ -61,6 +64,8 @@ impl Config {
             page_port: port("FLEETWATCH_APPROVE_PORT", 8767)?,
             notify: notify()?,
             assistant_uid: assistant_uid()?,
+            policy_hash: reader::doctor::policy_hash(&behaviour_text, &tools_text),
+            policy_dir: policy,
             tools,
             behaviour,
             state,
@@ -157,8 +162,9 @@ fn assistant_uid() -> Result<u32, ConfigError> {
 fn read_yaml<T>(
     path: &Path,
     parse: impl FnOnce(&str, &str) -> Result<T, policy::yaml::PolicyError>,
-) -> Result<T, ConfigError> {
+) -> Result<(String, T), ConfigError> {
     let text =
         host::files::read_settings(path, host::files::Owner::RootOrMe).map_err(|e| ConfigError(e.to_string()))?;
-    parse(&text, &path.display().to_string()).map_err(|e| ConfigError(e.to_string()))
+    let parsed = parse(&text, &path.display().to_string()).map_err(|e| ConfigError(e.to_string()))?;
+    Ok((text, parsed))
 }

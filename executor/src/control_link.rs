@@ -64,6 +64,7 @@ async fn answer(
         OperatorSays::Backup { offset } => transfer.backup(app, desk, viewer, offset).await?,
         OperatorSays::Deny { number } => ExecutorSays::Ended(desk.deny(viewer, number).await?),
         OperatorSays::DenyAll => ExecutorSays::DeniedAll { numbers: desk.deny_all(viewer).await? },
+        OperatorSays::Doctor => ExecutorSays::Doctor(Box::new(desk.doctor().await?)),
         OperatorSays::Freeze => ExecutorSays::Frozen { numbers: desk.freeze(viewer).await? },
         OperatorSays::Hello(_) => return Err(Refusal::bare(RefusalCode::NotPermitted)),
         OperatorSays::History { most, search } => ExecutorSays::History(desk.history(most, search.as_deref()).await?),

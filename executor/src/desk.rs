@@ -1,5 +1,6 @@
 //! The operator's verbs. Page and `control.sock` are two ways to this one desk, so that no surface has a rule of its own.
 
+mod doctor;
 mod people;
 mod records;
 mod standstill;

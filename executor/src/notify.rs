@@ -74,6 +74,15 @@ impl Notifier {
         Ok(Self { kind, address, client })
     }
 
+    /// The service's name; the address stays here.
+    pub(crate) fn service(&self) -> &'static str {
+        match self.kind {
+            Kind::Ntfy => "ntfy",
+            Kind::Slack => "Slack",
+            Kind::Teams => "Teams",
+        }
+    }
+
     /// Tells that a card waits. `heading` is already safe to show; `page` is where the page listens.
     pub(crate) async fn card_waits(&self, number: ProposalNumber, heading: &str, page: &str) {
         let link = format!("{}/card/{number}", page.trim_end_matches('/'));

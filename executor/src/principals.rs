@@ -128,6 +128,18 @@ impl Registry {
         self.people().person_of_uid(person.uid).is_some_and(|p| p.pin().is_some())
     }
 
+    /// Operators without a PIN.
+    pub(crate) fn without_pin(&self) -> Vec<String> {
+        self.people().operators().filter(|p| p.pin().is_none()).map(|p| p.name().to_string()).collect()
+    }
+
+    /// Whether the file still holds the list that is in use; what is wrong with it when it cannot be read.
+    pub(crate) fn is_on_disk(&self) -> Result<bool, String> {
+        let text = files::read_settings(&self.inner.path, Owner::RootOrMe).map_err(|error| error.to_string())?;
+        let people = Principals::parse(&text, "principals.yaml").map_err(|error| error.to_string())?;
+        Ok(people == self.people())
+    }
+
     /// Whether the person is still on the list under the same PIN: rights are looked up again inside every decision.
     pub(crate) fn still_operates(&self, person: &Person) -> bool {
         self.person_of_uid(person.uid).as_ref() == Some(person) || !stands(RefusalCode::NotPermitted)

@@ -159,6 +159,7 @@ fn start() -> Result<Arc<App>, ServeError> {
         names: Mutex::default(),
         witness: Mutex::new(Witness::Unwitnessed),
         last_read_boot_ms: AtomicI64::new(-1),
+        signed_out: AtomicBool::new(false),
         clock,
         config,
     };

@@ -5,6 +5,7 @@
 
 mod error;
 mod folder;
+mod look;
 mod write;
 
 #[cfg(test)]
@@ -12,6 +13,7 @@ mod tests;
 
 pub use error::FileError;
 pub use folder::{check_dir, ensure_private_dir};
+pub use look::{check_file, free_bytes, reach};
 pub use write::{FileLock, append_open, create_private, remove_private, try_lock, write_private};
 
 pub(crate) use folder::own_folder;

@@ -9,5 +9,6 @@ pub mod files;
 pub mod link;
 pub mod log;
 pub mod secret;
+pub mod service;
 pub mod socket;
 pub mod stop;

@@ -10,7 +10,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-pub use entry::ProposeEntry;
+pub use entry::{Disrupts, ProposeEntry};
 pub use reads::{check_read_arguments, read_schema};
 
 use crate::call::{CallRules, CheckedCall, Tool};
@@ -103,6 +103,20 @@ impl ToolPolicy {
             return Ok(ReadTool(name.to_owned()));
         }
         Err(Refusal::new(RefusalCode::ToolUnknown, name))
+    }
+
+    /// Write tools that the guard would let through, and made-up names likewise; empty when it holds. For `doctor`.
+    #[must_use]
+    pub fn leaks(&self) -> Vec<&str> {
+        const MADE_UP: [&str; 3] = ["", "get_devices_in_my_team ", "no_such_tool"];
+        let names = KNOWN_WRITE.iter().copied().chain(self.write.iter().map(String::as_str)).chain(MADE_UP);
+        names.filter(|name| self.guard(name).is_ok() || self.read.contains(*name)).collect()
+    }
+
+    /// How many write tools are known, by the file or whatever it says.
+    #[must_use]
+    pub fn write_count(&self) -> usize {
+        KNOWN_WRITE.iter().copied().chain(self.write.iter().map(String::as_str)).collect::<BTreeSet<_>>().len()
     }
 
     /// The read tools, sorted.

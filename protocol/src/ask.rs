@@ -3,6 +3,7 @@
 //! Questions travel as [`crate::hello::Request`] of [`AskerSays`]. Several [`crate::hello::Reply`]s of [`AssistantSays`] may answer one
 //! question; the last is `Done`.
 
+use crate::doctor::{Report, Tried};
 use crate::hello::Hello;
 use crate::ids::ProposalNumber;
 use crate::propose::{Live, News};
@@ -41,6 +42,11 @@ pub enum AskerSays {
     Capture,
     /// The ids of the units that the normal sign-in reaches. For the same people as `Login`.
     DeviceIds,
+    /// Look at yourself, and try to open what must be closed to you (`issue line 3.20`).
+    Doctor {
+        /// Full paths, at most [`crate::doctor::MOST_PATHS`]. They are opened for reading, closed at once, and never read.
+        closed: Vec<String>,
+    },
     /// What the last look at the fleet knows.
     Digest {
         /// Language of the report.
@@ -95,6 +101,11 @@ pub enum AskerSays {
         /// Its arguments as JSON text.
         arguments: Vec<u8>,
     },
+    /// What became of a change that another agent drafted?
+    Standing {
+        /// Which proposal.
+        number: ProposalNumber,
+    },
     /// The digest of the readings that this connection's [`Self::ReplayPart`]s brought; then they are forgotten.
     Replay {
         /// Language of the report.
@@ -106,11 +117,6 @@ pub enum AskerSays {
         tool: String,
         /// At most [`PART`] bytes.
         bytes: Vec<u8>,
-    },
-    /// What became of a change that another agent drafted?
-    Standing {
-        /// Which proposal.
-        number: ProposalNumber,
     },
     /// How is the assistant?
     Status,
@@ -141,6 +147,16 @@ pub enum AnsweredBy {
         /// The name that the model's API gave.
         name: String,
     },
+}
+
+/// What the assistant found when it looked at itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AssistantDoctor {
+    /// Its checks.
+    pub report: Report,
+    /// How each path that must be closed to it was found.
+    pub tried: Vec<Tried>,
 }
 
 /// How the assistant is.
@@ -198,6 +214,8 @@ pub enum AssistantSays {
         /// Whether something was left out because it was too long.
         cut: bool,
     },
+    /// What it found when it looked at itself.
+    Doctor(Box<AssistantDoctor>),
     /// Nothing more comes for this request.
     Done,
     /// Answer to the hello.

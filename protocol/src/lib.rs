@@ -7,6 +7,7 @@
 
 pub mod ask;
 pub mod canonical;
+pub mod doctor;
 pub mod frame;
 pub mod gate;
 pub mod guard;

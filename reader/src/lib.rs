@@ -4,6 +4,7 @@
 //! `ReadTool`, which the tool policy's guard alone makes.
 
 mod answer;
+pub mod doctor;
 pub mod endpoint;
 pub mod error;
 pub mod fleet;
@@ -12,6 +13,7 @@ pub mod json;
 pub mod oauth;
 pub mod parse;
 pub mod quote;
+mod reach;
 pub mod session;
 mod sse;
 mod store;

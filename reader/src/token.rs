@@ -435,6 +435,14 @@ impl SignIn {
         }
     }
 
+    /// Whether the file can be read as it lies there now. No file is nothing wrong.
+    ///
+    /// # Errors
+    /// [`SignInError`]
+    pub fn check_file(&self) -> Result<(), SignInError> {
+        self.on_disk().map(drop)
+    }
+
     /// How it is, without asking anybody.
     #[must_use]
     pub fn facts(&self) -> Facts {

@@ -30,8 +30,10 @@ mod tests {
     ];
 
     /// Who may name these besides the tests.
-    const MAY_NAME: [(&str, &[&str]); 14] = [
+    const MAY_NAME: [(&str, &[&str]); 16] = [
         ("argon2", &["fleetwatch-executor"]),
+        ("clap_complete", &["fleetwatchctl"]),
+        ("clap_mangen", &["fleetwatchctl"]),
         ("getrandom", &["host"]),
         ("hmac", &["fleetwatch-executor"]),
         ("httparse", &["fleetwatch-executor"]),

@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod tests {
     use fleetwatch_tests::sources::{self, File};
+    use protocol::doctor::Check;
     use protocol::refusal::RefusalCode;
     use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,6 +53,14 @@ mod tests {
             let cells: Vec<_> = rest.split('|').map(str::trim).filter(|cell| !cell.is_empty()).collect();
             assert_eq!(cells.len(), 3, "{code}: {cells:?}");
         }
+    }
+
+    #[test]
+    fn every_check_of_doctor_stands_in_its_table_exactly_once() {
+        let text = page("docs/doctor.md");
+        let rows: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')).collect();
+        let checks: Vec<_> = rows.iter().map(|(check, _)| *check).collect();
+        assert_eq!(checks, Check::ALL.iter().map(|check| check.as_str()).collect::<Vec<_>>());
     }
 
     fn settings_in(text: &str) -> BTreeSet<String> {

@@ -113,6 +113,11 @@ impl Model {
         &self.name
     }
 
+    /// The address that prompts go to. It holds no secret.
+    pub(crate) fn address(&self) -> &str {
+        self.endpoint.as_str()
+    }
+
     /// The host that prompts go to.
     pub(crate) fn host(&self) -> &str {
         self.endpoint.host_str().unwrap_or_default()

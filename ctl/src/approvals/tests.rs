@@ -186,6 +186,7 @@ async fn list_show_deny_and_history_say_what_the_executor_said() {
             | OperatorSays::AuditRows { .. }
             | OperatorSays::AuditVerify
             | OperatorSays::Backup { .. }
+            | OperatorSays::Doctor
             | OperatorSays::Freeze
             | OperatorSays::Hello(_)
             | OperatorSays::Login { .. }

@@ -198,7 +198,7 @@ mod tests {
         for (most, want) in [(2, vec!["4", "5"]), (0, vec![]), (100, vec!["1", "2", "3", "4", "5"])] {
             let paper = Paper::default();
             let session = testing::session(run.path());
-            assert_eq!(crate::audit::tail(&session, &mut paper.out(), most, false).await, Exit::Done);
+            assert_eq!(crate::audit::tail(&session, &mut paper.out(), most, (false, false)).await, Exit::Done);
             let text = paper.text();
             let numbers: Vec<_> = text.lines().filter_map(|line| line.split(' ').next()).collect();
             assert_eq!(numbers, want);

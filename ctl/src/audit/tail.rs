@@ -1,29 +1,29 @@
 //! `audit tail`: the newest rows, one line each, and with `-f` every new one within a second.
 
-use super::rows::{Linked, Rows, time};
+use super::rows::{Linked, Rows, row_json, time};
 use crate::client::{ClientError, Control};
 use crate::exit::Exit;
-use crate::out::{Out, complain};
+use crate::out::Out;
 use crate::render::safe;
 use crate::session::Session;
-use crate::verbs::failed;
+use crate::verbs::{failed, not_done};
 use std::time::Duration;
 
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Prints the newest `most` rows; with `follow` it goes on until it is stopped or its reader goes away.
-pub(crate) async fn tail(session: &Session, out: &mut Out, most: u64, follow: bool) -> Exit {
-    match told(session, out, most, follow).await {
+pub(crate) async fn tail(session: &Session, out: &mut Out, most: u64, (follow, json): (bool, bool)) -> Exit {
+    match told(session, out, most, (follow, json)).await {
         Ok(true) => Exit::Done,
         Ok(false) => {
-            complain("the audit is shorter than the executor said; run fleetwatchctl audit verify");
-            Exit::Wrong
+            let words = "the audit is shorter than the executor said; run fleetwatchctl audit verify";
+            not_done(("audit_shorter", words), (out, json))
         }
-        Err(error) => failed(&error, out, false),
+        Err(error) => failed(&error, out, json),
     }
 }
 
-async fn told(session: &Session, out: &mut Out, most: u64, follow: bool) -> Result<bool, ClientError> {
+async fn told(session: &Session, out: &mut Out, most: u64, (follow, json): (bool, bool)) -> Result<bool, ClientError> {
     let newest = Control::open(&session.places).await?.status().await?.audit_sequence;
     let Some(mut rows) = Rows::behind(&session.places, newest.saturating_sub(most)).await? else {
         return Ok(false);
@@ -31,7 +31,11 @@ async fn told(session: &Session, out: &mut Out, most: u64, follow: bool) -> Resu
     loop {
         let page = rows.next().await?;
         for row in &page {
-            out.line(&line(row));
+            if json {
+                out.json(&row_json(row));
+            } else {
+                out.line(&line(row));
+            }
         }
         if out.is_broken() {
             return Ok(true);

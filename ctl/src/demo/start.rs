@@ -7,7 +7,8 @@ use super::http;
 use super::state::{Folder, FolderError};
 use crate::cli::DemoArgs;
 use crate::client::{Asking, ClientError, Control, Places};
-use crate::session::{Saying, Session};
+use crate::render::paint::Paint;
+use crate::session::{Saying, Session, painted, width};
 use crate::status::{Both, ask_both};
 use control::message::{ExecutorSays, OperatorSays};
 use control::pin::PinEntry;
@@ -86,7 +87,9 @@ fn session(folder: &Folder, language: Language, script: bool) -> Session {
     Session {
         places: Places { run: folder.run(), executor: me, assistant: me },
         language,
-        columns: crate::render::columns(env::var("COLUMNS").ok().as_deref()),
+        columns: if script { crate::render::columns(env::var("COLUMNS").ok().as_deref()) } else { width() },
+        // The story is the same wherever it is told.
+        paint: if script { Paint::Off } else { painted() },
         // Without a prompt there is only another shell.
         saying: if script {
             Saying::Shell(format!("fleetwatchctl --run-dir {}", folder.run().display()))

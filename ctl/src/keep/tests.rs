@@ -19,13 +19,13 @@ async fn a_backup_is_the_executors_bytes_in_a_new_private_file() {
     let content: Vec<u8> = (0..250_000_u32).map(|i| i.to_le_bytes()[0]).collect();
     testing::executor(run.path(), parts(content.clone(), 250_000));
     let (paper, path) = (Paper::default(), run.path().join("b.db"));
-    assert_eq!(backup(&testing::session(run.path()), &mut paper.out(), &path).await, Exit::Done);
+    assert_eq!(backup(&testing::session(run.path()), &mut paper.out(), &path, false).await, Exit::Done);
     assert_eq!(std::fs::read(&path).unwrap(), content);
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
     let text = paper.text();
     assert!(text.contains("244 KiB") && text.contains("audit.key") && text.contains("is not in it"), "{text}");
     // A second one does not take the first one's place.
-    assert_eq!(backup(&testing::session(run.path()), &mut paper.out(), &path).await, Exit::Wrong);
+    assert_eq!(backup(&testing::session(run.path()), &mut paper.out(), &path, false).await, Exit::Wrong);
     assert_eq!(std::fs::read(&path).unwrap(), content);
 }
 
@@ -35,7 +35,7 @@ async fn half_a_backup_leaves_no_file() {
         let run = tempfile::tempdir().unwrap();
         testing::executor(run.path(), parts(content, claimed));
         let path = run.path().join("b.db");
-        assert_eq!(backup(&testing::session(run.path()), &mut Paper::default().out(), &path).await, Exit::Wrong);
+        assert_eq!(backup(&testing::session(run.path()), &mut Paper::default().out(), &path, false).await, Exit::Wrong);
         assert!(!path.exists(), "{claimed}");
     }
 }
@@ -53,7 +53,7 @@ async fn restored(
     });
     let (screen, paper) = (Screen::new(), Paper::default());
     screen.answer("(Ctrl-C: no): ", &format!("{PIN}\r"));
-    let exit = restore_at(&testing::session(run.path()), &mut paper.out(), bytes, screen.terminal()).await;
+    let exit = restore_at(&testing::session(run.path()), (&mut paper.out(), false), bytes, screen.terminal()).await;
     assert!(screen.text().contains("stops for it") && !screen.text().contains(PIN), "{}", screen.text());
     let heard = heard.lock().unwrap().clone();
     (exit, heard, paper.text())

@@ -134,6 +134,7 @@ fn told(name: &str, said: AssistantSays) -> Result<Answer, NoSuchTool> {
         AssistantSays::Answer { .. }
         | AssistantSays::CapturePart { .. }
         | AssistantSays::DeviceIds { .. }
+        | AssistantSays::Doctor(_)
         | AssistantSays::Done
         | AssistantSays::Hello(_)
         | AssistantSays::LoginLink(_)

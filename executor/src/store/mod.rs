@@ -12,6 +12,7 @@ mod consume;
 mod error;
 mod freeze;
 mod handle;
+mod look;
 mod losses;
 mod moves;
 mod outcome;
@@ -27,6 +28,7 @@ pub use audit::ChainReport;
 pub use consume::ConsumedApproval;
 pub use error::StoreError;
 pub(crate) use handle::StoreHandle;
+pub(crate) use look::StoreLook;
 pub use outcome::Outcome;
 pub(crate) use outcome::{Ending, Spent};
 pub use proposal::{Limits, NewProposal, StoredProposal};
@@ -195,6 +197,9 @@ impl Store {
     }
 }
 
+/// Held by the one executor of a folder.
+const LOCK: &str = "store.lock";
+
 /// Whether this SQLite, in its own numbering, keeps what it is given.
 fn check_sqlite(version: i32) -> Result<(), StoreError> {
     if version >= OLDEST_SQLITE {
@@ -207,7 +212,7 @@ fn check_sqlite(version: i32) -> Result<(), StoreError> {
 }
 
 fn lock(folder: &Path) -> Result<Flock<File>, StoreError> {
-    let path = folder.join("store.lock");
+    let path = folder.join(LOCK);
     let file = host::files::append_open(&path).map_err(|e| {
         StoreError::File(format!(
             "{e}; make the state folder writable for this user and its disk not full or read-only, then start again"

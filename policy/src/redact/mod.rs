@@ -6,8 +6,11 @@
 mod address;
 mod json;
 mod names;
+mod selftest;
 mod table;
 mod text;
+
+pub use selftest::self_test;
 
 use serde_json::Value;
 

@@ -22,6 +22,17 @@ pub struct ProposeEntry {
     pub(super) schema: Option<Schema>,
 }
 
+/// When a call of a tool counts as disruptive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Disrupts {
+    /// Whatever its arguments are.
+    Always,
+    /// Whatever its arguments are, it does not.
+    Never,
+    /// Its arguments decide.
+    Sometimes,
+}
+
 /// Named values of one enum field.
 #[derive(Debug, Clone)]
 pub(super) struct Rule {
@@ -46,6 +57,19 @@ impl ProposeEntry {
     #[must_use]
     pub fn version(&self) -> Option<u32> {
         self.schema.as_ref().map(|schema| schema.version)
+    }
+
+    /// When a call counts as disruptive, for people who read the file.
+    #[must_use]
+    pub fn disrupts(&self) -> Disrupts {
+        if self.listed_disruptive || self.schema.is_none() {
+            return Disrupts::Always;
+        }
+        match (self.disruptive, &self.disruptive_when) {
+            (false, _) => Disrupts::Never,
+            (true, None) => Disrupts::Always,
+            (true, Some(_)) => Disrupts::Sometimes,
+        }
     }
 
     /// Fails to disruptive: calm needs a reviewed schema and a known value that the rule does not name.

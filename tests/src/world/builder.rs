@@ -1,7 +1,7 @@
 //! How a world is to be. Everything has a default: thirty rooms, all of them inside the fence, proposals run, one operator
 //! with a PIN, the scripted model.
 
-use super::daemon::private_file;
+use super::daemon::{AGENTS, private_file};
 use super::must::{must, some};
 use super::proxy::Proxy;
 use super::running::World;
@@ -48,6 +48,7 @@ pub struct Builder {
     executor_settings: BTreeMap<String, OsString>,
     assistant_settings: BTreeMap<String, OsString>,
     group: Option<String>,
+    agent: Option<u32>,
 }
 
 impl Default for Builder {
@@ -70,6 +71,7 @@ impl Default for Builder {
             executor_settings: BTreeMap::new(),
             assistant_settings: BTreeMap::new(),
             group: None,
+            agent: None,
         }
     }
 }
@@ -262,6 +264,14 @@ impl Builder {
         self
     }
 
+    /// The assistant runs as this user, with folders, files and a socket of its own as an installation gives them. Only root
+    /// can do this; everything else runs as root.
+    #[must_use]
+    pub fn assistant_user(mut self, uid: u32) -> Self {
+        self.agent = Some(uid);
+        self.group("fleetwatch-operators").executor_setting("FLEETWATCH_ASSISTANT_USER", &uid.to_string())
+    }
+
     /// Starts everything and waits until it is up.
     #[must_use]
     #[track_caller]
@@ -298,12 +308,17 @@ impl Builder {
         world.groups = self.group.map(|name| {
             let groups = world.folder().join("group");
             let known = std::fs::read_to_string("/etc/group").unwrap_or_default();
-            must(std::fs::write(&groups, format!("{known}{name}:x:64999:\n")), "a list of groups");
+            let agents = if self.agent.is_some() { format!("fleetwatch-agents:x:{AGENTS}:\n") } else { String::new() };
+            must(std::fs::write(&groups, format!("{known}{name}:x:64999:\n{agents}")), "a list of groups");
             groups
         });
         world.start_executor();
         if self.pin {
             must(world.control().set_pin(None, PIN), "the first PIN");
+        }
+        world.agent = self.agent;
+        if let Some(uid) = self.agent {
+            world.give_to_assistant(uid);
         }
         if self.assistant {
             world.start_assistant();

@@ -11,6 +11,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+/// The group of those who may ask, where the assistant has a user of its own.
+pub(super) const AGENTS: u32 = 64_998;
+
 /// A running program of ours.
 #[derive(Debug)]
 pub struct Daemon {
@@ -55,6 +58,23 @@ impl Daemon {
         // It replaces itself by the daemon, so that the process id stays.
         let mut command = cleaned(Path::new("prlimit"));
         command.arg(format!("--nofile={limit}")).arg(binary(name));
+        Self::spawn(command, name, (arguments, settings), log)
+    }
+
+    /// The same as another user, whose only group is that of those who may ask.
+    #[must_use]
+    #[track_caller]
+    pub(super) fn start_as(
+        uid: u32,
+        name: &str,
+        (arguments, settings): (&[OsString], &BTreeMap<String, OsString>),
+        (groups, log): (&Path, &Path),
+    ) -> Self {
+        let mut command = cleaned(Path::new("unshare"));
+        let bind =
+            r#"mount --bind "$0" /etc/group && exec setpriv --reuid="$1" --regid="$2" --clear-groups "$3" "${@:4}""#;
+        command.args(["--mount", "bash", "-c", bind]).arg(groups);
+        command.args([uid.to_string(), AGENTS.to_string()]).arg(binary(name));
         Self::spawn(command, name, (arguments, settings), log)
     }
 

@@ -4,7 +4,7 @@ use super::Call;
 use super::ask::AskClient;
 use super::builder::Builder;
 use super::control::ControlClient;
-use super::daemon::{Daemon, cleaned};
+use super::daemon::{AGENTS, Daemon, cleaned};
 use super::must::{must, some, until};
 use super::page::PageClient;
 use super::propose::ProposeClient;
@@ -20,7 +20,9 @@ use rusqlite::Connection;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::Permissions;
 use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::Duration;
@@ -51,6 +53,8 @@ pub struct World {
     /// How many files the next executor may open, as `prlimit` takes it (`SOFT:HARD`); else what this process may.
     pub descriptors: Option<String>,
     pub(super) groups: Option<PathBuf>,
+    /// The assistant's own user, where it has one.
+    pub(super) agent: Option<u32>,
     pin: String,
     folder: TempDir,
 }
@@ -73,6 +77,7 @@ impl World {
             assistant_settings: BTreeMap::new(),
             descriptors: None,
             groups: None,
+            agent: None,
             pin: pin.to_owned(),
             folder,
         }
@@ -133,7 +138,11 @@ impl World {
     pub fn start_assistant(&mut self) {
         let log = self.folder().join("logs/fleetwatch-assistant.log");
         let stop = [OsString::from("--stop-with-stdin")];
-        let mut daemon = Daemon::start("fleetwatch-assistant", &stop, &self.assistant_settings, &log);
+        let (name, settings) = ("fleetwatch-assistant", &self.assistant_settings);
+        let mut daemon = match (self.agent, &self.groups) {
+            (Some(uid), Some(groups)) => Daemon::start_as(uid, name, (&stop, settings), (groups, &log)),
+            (Some(_), None) | (None, _) => Daemon::start(name, &stop, settings, &log),
+        };
         let alone = self.executor.is_none();
         until(READY, "ask.sock", || {
             daemon.must_run();
@@ -141,6 +150,35 @@ impl World {
             (alone || asker.status().executor_reached).then_some(())
         });
         self.assistant = Some(daemon);
+    }
+
+    // Folders, files and socket as an installation gives them to a user of their own.
+    #[track_caller]
+    pub(super) fn give_to_assistant(&self, uid: u32) {
+        let set = |path: &str, mode: u32| {
+            let path = self.folder().join(path);
+            must(std::fs::set_permissions(&path, Permissions::from_mode(mode)), &path.display().to_string());
+        };
+        let give = |path: &Path| must(chown(path, Some(uid), Some(AGENTS)), &path.display().to_string());
+        for (path, mode) in [
+            ("", 0o755),
+            ("run", 0o755),
+            ("run/propose", 0o755),
+            ("run/control", 0o755),
+            ("secrets", 0o755),
+            ("policy", 0o755),
+        ] {
+            set(path, mode);
+        }
+        for (path, mode) in [("run/ask", 0o755), ("assistant", 0o700)] {
+            set(path, mode);
+            give(&self.folder().join(path));
+        }
+        set("policy/policy.yaml", 0o644);
+        set("policy/tool_policy.yaml", 0o644);
+        give(&self.sim.normal);
+        give(&self.folder().join("secrets/model-key"));
+        give(&self.socket("propose"));
     }
 
     /// The executor's process.

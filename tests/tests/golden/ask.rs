@@ -1,8 +1,9 @@
 //! `ask.sock`.
 
 use crate::sheet::{ID, Sheet};
-use crate::values::{hello, login_link, news, number, refusal, signed_in};
-use protocol::ask::{AnsweredBy, AskerSays, AssistantSays, AssistantStatus, OfferedTool};
+use crate::values::{hello, login_link, news, number, refusal, report, signed_in};
+use protocol::ask::{AnsweredBy, AskerSays, AssistantDoctor, AssistantSays, AssistantStatus, OfferedTool};
+use protocol::doctor::{Reach, Tried};
 use protocol::hello::{Reply, Request};
 use protocol::propose::{Live, ProposalState};
 use protocol::shown::Language;
@@ -27,6 +28,7 @@ fn asked() -> Vec<AskerSays> {
         AskerSays::Ask { question: "¿Está grabando el Aula 3?".to_owned() },
         AskerSays::Capture,
         AskerSays::DeviceIds,
+        AskerSays::Doctor { closed: vec!["/var/lib/x/store.db".to_owned()] },
         AskerSays::Digest { language: Language::Spanish },
         AskerSays::Hello(hello()),
         AskerSays::History { days: 7, language: Language::English },
@@ -47,9 +49,9 @@ fn asked() -> Vec<AskerSays> {
             reason: "it hangs".to_owned(),
         },
         AskerSays::Read { tool: "get_device_info".to_owned(), arguments: br#"{"device_id":"20311112222"}"#.to_vec() },
+        AskerSays::Standing { number: number(12) },
         AskerSays::Replay { language: Language::English },
         AskerSays::ReplayPart { tool: "get_devices".to_owned(), bytes: b"{}".to_vec() },
-        AskerSays::Standing { number: number(12) },
         AskerSays::Status,
     ]
 }
@@ -59,6 +61,7 @@ fn answered() -> Vec<AssistantSays> {
         AssistantSays::Answer { text: "Two rooms record.".to_owned(), by: AnsweredBy::Model { name: "m".to_owned() } },
         AssistantSays::CapturePart { tool: "get_devices".to_owned(), bytes: b"{}".to_vec(), last: true },
         AssistantSays::DeviceIds { ids: vec!["20311112222".to_owned()] },
+        AssistantSays::Doctor(Box::new(doctor())),
         AssistantSays::Done,
         AssistantSays::Hello(hello()),
         AssistantSays::LoginLink(login_link()),
@@ -91,6 +94,11 @@ fn answered() -> Vec<AssistantSays> {
 
 fn writers() -> Vec<AnsweredBy> {
     vec![AnsweredBy::Keywords { why: "no key".to_owned() }, AnsweredBy::Model { name: "m".to_owned() }]
+}
+
+fn doctor() -> AssistantDoctor {
+    let tried = Tried { path: "/var/lib/x/store.db".to_owned(), reach: Reach::Denied };
+    AssistantDoctor { report: report(), tried: vec![tried] }
 }
 
 fn full_status() -> AssistantStatus {
@@ -127,6 +135,7 @@ fn question(say: &AskerSays) -> &'static str {
         AskerSays::Ask { .. } => "ask",
         AskerSays::Capture => "capture",
         AskerSays::DeviceIds => "device_ids",
+        AskerSays::Doctor { .. } => "doctor",
         AskerSays::Digest { .. } => "digest",
         AskerSays::Hello(_) => "hello",
         AskerSays::History { .. } => "history",
@@ -139,9 +148,9 @@ fn question(say: &AskerSays) -> &'static str {
         AskerSays::Offered => "offered",
         AskerSays::Propose { .. } => "propose",
         AskerSays::Read { .. } => "read",
+        AskerSays::Standing { .. } => "standing",
         AskerSays::Replay { .. } => "replay",
         AskerSays::ReplayPart { .. } => "replay_part",
-        AskerSays::Standing { .. } => "standing",
         AskerSays::Status => "status",
     }
 }
@@ -151,6 +160,7 @@ fn answer(say: &AssistantSays) -> &'static str {
         AssistantSays::Answer { .. } => "answer",
         AssistantSays::CapturePart { .. } => "capture_part",
         AssistantSays::DeviceIds { .. } => "device_ids",
+        AssistantSays::Doctor(_) => "doctor",
         AssistantSays::Done => "done",
         AssistantSays::Hello(_) => "hello",
         AssistantSays::LoginLink(_) => "login_link",

@@ -1,11 +1,11 @@
 //! `control.sock`.
 
 use crate::sheet::{ID, Sheet};
-use crate::values::{hello, label, login_link, news, number, refusal, signed_in, worded};
+use crate::values::{hello, label, login_link, news, number, refusal, report, signed_in, worded};
 use control::card::{ArgumentFact, Card, CardFacts, HistoryRow, NamedFact, TargetFact, Waiting};
 use control::message::{Approve, AuditReport, AuditRow, ExecutorSays, OperatorSays};
 use control::pin::PinEntry;
-use control::status::{ExecutorStatus, Problem, QueueStatus, StartReport, Witness};
+use control::status::{ExecutorDoctor, ExecutorStatus, Problem, QueueStatus, StartReport, Witness};
 use protocol::gate::GateId;
 use protocol::hello::{Isolation, Reply, Request};
 use protocol::propose::ProposalState;
@@ -49,6 +49,7 @@ fn asked() -> Vec<OperatorSays> {
         OperatorSays::Backup { offset: 131_072 },
         OperatorSays::Deny { number: number(2) },
         OperatorSays::DenyAll,
+        OperatorSays::Doctor,
         OperatorSays::Freeze,
         OperatorSays::Hello(hello()),
         OperatorSays::History { most: 200, search: Some("Hall A".to_owned()) },
@@ -76,6 +77,7 @@ fn answered() -> Vec<ExecutorSays> {
         ExecutorSays::BackupPart { total: 3, bytes: vec![1, 2, 3] },
         ExecutorSays::Card(Box::new(card())),
         ExecutorSays::DeniedAll { numbers: vec![number(1), number(2)] },
+        ExecutorSays::Doctor(Box::new(doctor())),
         ExecutorSays::Ended(news()),
         ExecutorSays::Frozen { numbers: vec![number(3)] },
         ExecutorSays::Hello(hello()),
@@ -108,6 +110,11 @@ fn audit_row() -> AuditRow {
         hash: "ab".repeat(32),
         mac: "cd".repeat(32),
     }
+}
+
+fn doctor() -> ExecutorDoctor {
+    let closed = vec!["/var/lib/x/store.db".to_owned()];
+    ExecutorDoctor { report: report(), isolation: Isolation::Users, closed }
 }
 
 fn pin(text: &str) -> PinEntry {
@@ -255,6 +262,7 @@ fn question(say: &OperatorSays) -> &'static str {
         OperatorSays::Backup { .. } => "backup",
         OperatorSays::Deny { .. } => "deny",
         OperatorSays::DenyAll => "deny_all",
+        OperatorSays::Doctor => "doctor",
         OperatorSays::Freeze => "freeze",
         OperatorSays::Hello(_) => "hello",
         OperatorSays::History { .. } => "history",
@@ -282,6 +290,7 @@ fn answer(say: &ExecutorSays) -> &'static str {
         ExecutorSays::BackupPart { .. } => "backup_part",
         ExecutorSays::Card(_) => "card",
         ExecutorSays::DeniedAll { .. } => "denied_all",
+        ExecutorSays::Doctor(_) => "doctor",
         ExecutorSays::Ended(_) => "ended",
         ExecutorSays::Frozen { .. } => "frozen",
         ExecutorSays::Hello(_) => "hello",

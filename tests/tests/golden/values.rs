@@ -1,5 +1,6 @@
 //! Values that several words carry.
 
+use protocol::doctor::{Check, Grade, Report, Row};
 use protocol::hello::{AuditHead, Hello};
 use protocol::ids::{Label, ProposalNumber};
 use protocol::propose::{News, ProposalState};
@@ -25,6 +26,11 @@ pub(crate) fn label(text: &str) -> Label {
 
 pub(crate) fn worded(text: &str) -> Worded {
     Worded::new(format!("{text} en"), format!("{text} es"))
+}
+
+pub(crate) fn report() -> Report {
+    let row = Row { check: Check::Fence, grade: Grade::Fail, found: worded("none"), advice: worded("set it") };
+    Report { hello: hello(), policy: "ab".repeat(32), rows: vec![row] }
 }
 
 pub(crate) fn refusal() -> Refusal {

@@ -2,6 +2,7 @@
 
 use crate::sheet::Sheet;
 use crate::values::{head, hello, label, number, refusal, worded};
+use protocol::doctor::{Check, Grade, Reach};
 use protocol::gate::{Evidence, GateId, GateResult, NOT_REACHED};
 use protocol::hello::Isolation;
 use protocol::propose::ProposalState;
@@ -25,6 +26,9 @@ pub(crate) fn sheet() -> Sheet {
         |isolation| format!("isolation.{}", isolation.as_str()),
         |isolation| isolation,
     );
+    sheet.every("doctor::Check", Check::ALL.to_vec(), |check| format!("check.{}", check.as_str()), |check| check);
+    sheet.every("doctor::Grade", Grade::ALL.to_vec(), |grade| format!("grade.{}", grade.as_str()), |grade| grade);
+    sheet.every("doctor::Reach", Reach::ALL.to_vec(), |reach| format!("reach.{}", reach.as_str()), |reach| reach);
     let languages = vec![Language::English, Language::Spanish];
     sheet.every(
         "shown::Language",

@@ -173,6 +173,7 @@ fn propose_sock_has_no_word_that_decides() {
         OperatorSays::Approve(yes.clone()),
         OperatorSays::Deny { number },
         OperatorSays::DenyAll,
+        OperatorSays::Doctor,
         OperatorSays::Show { number },
         OperatorSays::List,
         OperatorSays::Status,

@@ -151,6 +151,7 @@ fn operators_words(world: &World, stolen: &Stolen) -> Vec<OperatorSays> {
         OperatorSays::Show { number },
         OperatorSays::List,
         OperatorSays::Status,
+        OperatorSays::Doctor,
         OperatorSays::History { most: 10, search: None },
         OperatorSays::AuditVerify,
         OperatorSays::AuditRows { after: 0 },
@@ -177,6 +178,8 @@ fn assistants_words(number: ProposalNumber) -> Vec<AssistantSays> {
     let reboot = draft("batch_reboot", b"{\"device_ids\":[\"1\"]}", "approved already");
     let words = vec![
         AssistantSays::Poll,
+        AssistantSays::Live,
+        AssistantSays::Standing { number },
         AssistantSays::Ack { numbers: vec![number] },
         AssistantSays::Propose(draft("approve", b"{}", "approve it")),
         AssistantSays::Propose(reboot),

@@ -1,0 +1,74 @@
+//! What started this process, and what the system has shut for it. Only looks.
+
+use std::ffi::OsString;
+
+/// Who starts this process again when it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manager {
+    /// It is the first process of a container.
+    Container,
+    /// macOS's.
+    Launchd,
+    /// Nobody that we know of.
+    None,
+    /// systemd.
+    Systemd,
+}
+
+impl Manager {
+    /// Its name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Container => "a container",
+            Self::Launchd => "launchd",
+            Self::None => "none",
+            Self::Systemd => "systemd",
+        }
+    }
+}
+
+/// Who started this process itself, not a shell above it.
+#[must_use]
+pub fn manager() -> Manager {
+    judge(std::process::id(), std::os::unix::process::parent_id(), |name| std::env::var_os(name))
+}
+
+fn judge(pid: u32, parent: u32, lookup: impl Fn(&str) -> Option<OsString>) -> Manager {
+    // Children inherit it, so only the named process counts.
+    let named = lookup("SYSTEMD_EXEC_PID").is_some_and(|value| *value == *pid.to_string());
+    let job = lookup("XPC_SERVICE_NAME").is_some_and(|value| !value.is_empty() && value != "0");
+    match (named, pid == 1, job && parent == 1) {
+        (true, _, _) => Manager::Systemd,
+        (false, true, _) => Manager::Container,
+        (false, false, true) => Manager::Launchd,
+        (false, false, false) => Manager::None,
+    }
+}
+
+/// Whether the system lets this process gain no rights, and whether it filters its system calls; nothing where the
+/// system does not say.
+#[must_use]
+pub fn confinement() -> Option<(bool, bool)> {
+    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+    let set = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim() != "0");
+    Some((set("NoNewPrivs:")?, set("Seccomp:")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_process_that_a_manager_started_is_its_own() {
+        let of = |pid, parent, set: &[(&str, &str)]| {
+            judge(pid, parent, |name| set.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value)))
+        };
+        assert_eq!(of(77, 1, &[("SYSTEMD_EXEC_PID", "77")]), Manager::Systemd);
+        assert_eq!(of(78, 77, &[("SYSTEMD_EXEC_PID", "77")]), Manager::None);
+        assert_eq!(of(1, 0, &[]), Manager::Container);
+        assert_eq!(of(9, 1, &[("XPC_SERVICE_NAME", "fleetwatch")]), Manager::Launchd);
+        assert_eq!(of(9, 8, &[("XPC_SERVICE_NAME", "fleetwatch")]), Manager::None);
+        assert_eq!(of(9, 1, &[("XPC_SERVICE_NAME", "0")]), Manager::None);
+    }
+}
