@@ -42,15 +42,24 @@ pub enum AskerSays {
     Capture,
     /// The ids of the units that the normal sign-in reaches. For the same people as `Login`.
     DeviceIds,
+    /// What the last look at the fleet knows.
+    Digest {
+        /// Language of the report.
+        language: Language,
+    },
     /// Look at yourself, and try to open what must be closed to you (`issue line 3.20`).
     Doctor {
         /// Full paths, at most [`crate::doctor::MOST_PATHS`]. They are opened for reading, closed at once, and never read.
         closed: Vec<String>,
     },
-    /// What the last look at the fleet knows.
-    Digest {
-        /// Language of the report.
-        language: Language,
+    /// A change that another agent drafted, sent on to the executor as such.
+    Draft {
+        /// The tool's name.
+        tool: String,
+        /// The arguments as JSON text.
+        arguments: Vec<u8>,
+        /// Why.
+        reason: String,
     },
     /// First on every connection.
     Hello(Hello),
@@ -61,6 +70,8 @@ pub enum AskerSays {
         /// Language of the report.
         language: Language,
     },
+    /// What waits of the changes that other agents drafted?
+    Live,
     /// Begin the normal sign-in. Only for the assistant's own user, root and operators; it ends with the connection.
     Login,
     /// What the browser was sent to, pasted.
@@ -72,17 +83,6 @@ pub enum AskerSays {
     LoginWait,
     /// Forget the normal sign-in, here and at the server.
     Logout,
-    /// A change that another agent drafted, sent on to the executor as such.
-    Draft {
-        /// The tool's name.
-        tool: String,
-        /// The arguments as JSON text.
-        arguments: Vec<u8>,
-        /// Why.
-        reason: String,
-    },
-    /// What waits of the changes that other agents drafted?
-    Live,
     /// Which tools are there for other agents?
     Offered,
     /// A change that a person typed, sent on to the executor as such.
@@ -101,11 +101,6 @@ pub enum AskerSays {
         /// Its arguments as JSON text.
         arguments: Vec<u8>,
     },
-    /// What became of a change that another agent drafted?
-    Standing {
-        /// Which proposal.
-        number: ProposalNumber,
-    },
     /// The digest of the readings that this connection's [`Self::ReplayPart`]s brought; then they are forgotten.
     Replay {
         /// Language of the report.
@@ -117,6 +112,11 @@ pub enum AskerSays {
         tool: String,
         /// At most [`PART`] bytes.
         bytes: Vec<u8>,
+    },
+    /// What became of a change that another agent drafted?
+    Standing {
+        /// Which proposal.
+        number: ProposalNumber,
     },
     /// How is the assistant?
     Status,
@@ -202,11 +202,6 @@ pub enum AssistantSays {
         /// Whether this is the last part of this reading.
         last: bool,
     },
-    /// The ids of the units that the normal sign-in reaches.
-    DeviceIds {
-        /// At most [`crate::signin::MAX_IDS`].
-        ids: Vec<String>,
-    },
     /// A reading: redacted and cut to size.
     Data {
         /// JSON text.
@@ -214,18 +209,27 @@ pub enum AssistantSays {
         /// Whether something was left out because it was too long.
         cut: bool,
     },
+    /// The ids of the units that the normal sign-in reaches.
+    DeviceIds {
+        /// At most [`crate::signin::MAX_IDS`].
+        ids: Vec<String>,
+    },
     /// What it found when it looked at itself.
     Doctor(Box<AssistantDoctor>),
     /// Nothing more comes for this request.
     Done,
     /// Answer to the hello.
     Hello(Hello),
+    /// What waits or runs, oldest first.
+    Live(Vec<Live>),
     /// Where to sign in.
     LoginLink(LoginLink),
     /// The person is not done yet, or the pasted address was taken.
     LoginWaiting,
     /// A draft was not admitted.
     NotProposed(Refusal),
+    /// The tools for other agents: every reading, and the one that proposes.
+    Offered(Vec<OfferedTool>),
     /// Words of the answer while it is written, made safe to show except for line breaks. Pieces that no other word
     /// parts belong together; the answer itself comes whole at the end and alone counts.
     Piece {
@@ -234,10 +238,6 @@ pub enum AssistantSays {
     },
     /// The pieces so far are no answer, nor a part of one.
     PiecesVoid,
-    /// What waits or runs, oldest first.
-    Live(Vec<Live>),
-    /// The tools for other agents: every reading, and the one that proposes.
-    Offered(Vec<OfferedTool>),
     /// A proposal waits for a person.
     Proposed {
         /// Its number; its facts come from the executor.
