@@ -123,6 +123,10 @@ async fn answer(
             Ok(question) => turn::ask(desk, question, teller).await?,
             Err((code, what)) => refuse(teller, code, what).await?,
         },
+        // Not everybody who may ask is a person: what an agent's user sends stands under the agents' own label.
+        AskerSays::Propose { tool, arguments, reason } if asker.may_sign_in().is_err() => {
+            front::draft(desk, (tool, arguments, reason), teller).await?;
+        }
         AskerSays::Propose { tool, arguments, reason } => {
             let draft = Draft { origin: Origin::Command, tool, arguments, reason };
             turn::command(desk, draft, teller).await?;

@@ -31,7 +31,7 @@ impl Asker {
         Self { uid, attempt: None }
     }
 
-    fn may_sign_in(&self) -> Result<(), Refusal> {
+    pub(crate) fn may_sign_in(&self) -> Result<(), Refusal> {
         if self.uid == 0 || self.uid == socket::my_uid() || socket::is_member(self.uid, OPERATORS) {
             return Ok(());
         }
@@ -77,8 +77,14 @@ impl Asker {
         let Some(ended) = sign_in.signed(attempt, WAIT).await else { return Ok(AssistantSays::LoginWaiting) };
         self.attempt = None;
         let new: NewSignIn = ended.map_err(|error| refusal(&error))?;
-        let adopted = sign_in.adopt(new).await;
-        adopted.map_err(|error| Refusal::new(RefusalCode::SignInFailed, &error.to_string()))?;
+        if let Err(error) = sign_in.adopt(&new).await {
+            // The server has given the tokens out: what is not kept must not live on there.
+            let revoked = new.forget().await == SignedOut::Revoked;
+            tracing::warn!(uid = self.uid, %error, revoked, "the new sign-in is not kept");
+            let more = "its tokens could not be taken back at the server: end that session there";
+            let why = if revoked { error.to_string() } else { format!("{error}; {more}") };
+            return Err(Refusal::new(RefusalCode::SignInFailed, &why));
+        }
         desk.fleet.signed_in_anew().await;
         let facts = sign_in.facts();
         tracing::info!(uid = self.uid, "signed in to the fleet");

@@ -136,7 +136,11 @@ impl ServerHandler for Front {
         // Asked anew: an assistant that was started again may have another policy.
         match asking::offered(&self.places).await {
             Ok(tools) => Ok(ListToolsResult::with_all_items(tools)),
-            Err(error) => Err(ErrorData::internal_error(error.to_string(), None)),
+            Err(error) => {
+                // Paths and groups of this machine are for whoever started the command.
+                crate::out::complain(&error.to_string());
+                Err(ErrorData::internal_error(answer::SILENT, None))
+            }
         }
     }
 

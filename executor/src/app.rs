@@ -122,14 +122,13 @@ impl App {
     /// Renewed here, before the run's first read, or not at all.
     pub(crate) async fn fresh_bearer(&self) -> Result<(HeaderValue, u64), Refusal> {
         let sign_in = self.reads.sign_in();
-        let bearer = sign_in.pass(WRITE_MARGIN).await.map_err(|why| match why {
+        sign_in.pass(WRITE_MARGIN).await.map_err(|why| match why {
             NoPass::Dead => Refusal::bare(RefusalCode::SignInDead),
             NoPass::Missing => Refusal::bare(RefusalCode::NoSignIn),
             NoPass::NotRenewed => {
                 Refusal::new(RefusalCode::ReadFailed, "the sign-in has run out and could not be renewed now")
             }
-        })?;
-        Ok((bearer, sign_in.generation()))
+        })
     }
 
     /// Seconds since the last good read.

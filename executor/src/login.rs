@@ -17,6 +17,7 @@ use reader::token::{NewSignIn, SignedOut};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Longest wait for one answer about the person's progress.
@@ -71,8 +72,16 @@ impl Login {
         };
         // Written down before it is kept: a sign-in never changes without a row.
         let compared = known.map_or(0, |known| known.len());
-        desk.note_sign_in("signed_in", viewer, json!({ "devices": devices, "compared_with": compared })).await?;
-        app.reads.sign_in().adopt(new).await.map_err(|error| failed(&error.to_string()))?;
+        let row = json!({ "devices": devices, "compared_with": compared });
+        let kept = match desk.note_sign_in("signed_in", viewer, row).await {
+            Ok(()) => app.reads.sign_in().adopt(&new).await.map_err(|error| failed(&error.to_string())),
+            Err(unwritten) => Err(unwritten),
+        };
+        // The server has given the tokens out: what is not kept must not live on there.
+        if let Err(refusal) = kept {
+            return Err(forgotten((desk, viewer), new, refusal).await);
+        }
+        app.signed_out.store(false, Ordering::Relaxed);
         app.reads.close().await;
         let facts = app.reads.sign_in().facts();
         let left = |at: i64| u64::try_from(at.saturating_sub(app.clock.unix())).unwrap_or(0);
@@ -90,6 +99,7 @@ impl Login {
         self.begun = None;
         desk.note_sign_in("signed_out", viewer, json!({})).await?;
         let done = app.reads.sign_in().sign_out().await.map_err(|error| failed(&error.to_string()))?;
+        app.signed_out.store(false, Ordering::Relaxed);
         app.reads.close().await;
         match done {
             SignedOut::Nothing => Err(failed("nobody was signed in")),
@@ -115,7 +125,8 @@ fn judge(slot: Slot, ids: &BTreeSet<String>, known: Option<&[String]>) -> Result
         return Err(failed("it reaches no unit, so nothing could ever be changed with it; forgotten again"));
     }
     let devices = u32::try_from(ids.len()).unwrap_or(u32::MAX);
-    let Some(known) = known else {
+    // An empty list compares nothing.
+    let Some(known) = known.filter(|known| !known.is_empty()) else {
         let note = Worded::new(
             "Kept without comparing it with the normal sign-in's units, which are not known. Sign in there, then run this again.",
             "Guardado sin compararlo con las unidades del inicio de sesión normal, que no se conocen. Inicie sesión allí y repita esto.",
@@ -140,17 +151,23 @@ fn judge(slot: Slot, ids: &BTreeSet<String>, known: Option<&[String]>) -> Result
     }
 }
 
-async fn forgotten((desk, viewer): (&Desk, &Viewer), new: NewSignIn, mut refusal: Refusal) -> Refusal {
+async fn forgotten((desk, viewer): (&Desk, &Viewer), new: NewSignIn, refusal: Refusal) -> Refusal {
     let done = new.forget().await;
-    if done != SignedOut::Revoked {
-        let more = "its tokens could not be taken back at the server: end that session there";
-        refusal = Refusal::new(refusal.code, &format!("{}; {more}", refusal.detail));
-    }
+    let refusal = with_what_lives_on(done, refusal);
     let detail = json!({ "detail": policy::redact::redact_text(&refusal.detail) });
     match desk.note_sign_in("sign_in_refused", viewer, detail).await {
         Ok(()) => refusal,
-        Err(unwritten) => unwritten,
+        Err(unwritten) => with_what_lives_on(done, unwritten),
     }
+}
+
+fn with_what_lives_on(done: SignedOut, refusal: Refusal) -> Refusal {
+    if done == SignedOut::Revoked {
+        return refusal;
+    }
+    let more = "its tokens could not be taken back at the server: end that session there";
+    let detail = if refusal.detail.is_empty() { more.to_owned() } else { format!("{}; {more}", refusal.detail) };
+    Refusal::new(refusal.code, &detail)
 }
 
 fn none_begun() -> Refusal {
@@ -203,8 +220,10 @@ mod tests {
     #[test]
     fn different_units_are_kept_and_unknown_ones_with_a_warning() {
         assert_eq!(judge(Slot::Sandbox, &ids(&["a1"]), Some(&known(&["b2"]))), Ok((1, Vec::new())));
-        let (devices, notes) = judge(Slot::Sandbox, &ids(&["a1"]), None).unwrap();
-        assert!(devices == 1 && notes[0].en.contains("without comparing"));
+        for unknown in [None, Some([].as_slice())] {
+            let (devices, notes) = judge(Slot::Sandbox, &ids(&["a1"]), unknown).unwrap();
+            assert!(devices == 1 && notes[0].en.contains("without comparing"), "{unknown:?}");
+        }
     }
 
     #[test]

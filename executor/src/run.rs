@@ -14,15 +14,18 @@
 //! the page look before they come here, and step 3 looks again. While everything is frozen, or the executor is stopping,
 //! nobody can. An assistant has no word for it.
 //!
-//! **Every check again** (step 5, `recheck`): proposing is switched on; target and channel are there; the unit can do it, is
-//! online, its destination held by no other; team and fence; nothing older than 15 s; state and names as they were bound; the
-//! room free, for what could disturb it; no dry run.
+//! **Every check again** (step 5, `recheck`): the policy slice is the one that was judged by; the sign-in is still the one of
+//! the write's session; slot, tool, arguments and targets are byte for byte what was approved; proposing is switched on;
+//! target and channel are there; the unit can do it, is online, its destination held by no other; team and fence; nothing
+//! older than 15 s; state and names as they were bound; the room free, for what could disturb it; no dry run.
 //!
 //! **How it ends.** `refused(code)`: a check said no, and no byte of the write was sent. `ok`: the device said yes. `error`:
 //! the device said no. `unknown`: anything else once a byte was sent; final, and never tried again. After the last three the
 //! unit is read once more, and what it reports stands beside the outcome as a receipt.
 //!
-//! Steps 1 to 5 have 15 s together, up to the first byte of the write. The whole of it is one detached task: a person who
+//! An approval lives 300 s on the database clock and on the boot clock, and not past a restart of the machine; step 4 holds it
+//! to that. Steps 1 to 5 have 15 s together, up to the first byte of the write; its answer has 60 s, and then it is `unknown`.
+//! The whole of it is one detached task: a person who
 //! closes the page or the terminal stops nothing half-way. One run at a time; a yes that waited too long for its turn is
 //! refused, not run late.
 //!
@@ -63,7 +66,7 @@ const RECORD_TRIES: u32 = 10;
 ///
 /// # Errors
 /// A refusal from before the approval was spent: nothing ran. `bad_ticket`, `too_soon`, `run_busy`, `unknown_proposal`,
-/// `not_waiting`, `card_changed`, `not_approvable`, `room_not_confirmed`, `no_sign_in`, `connection_lost`, `stale`, `frozen`,
+/// `not_waiting`, `card_changed`, `not_approvable`, `room_not_confirmed`, `no_sign_in`, `sign_in_dead`, `read_failed`, `connection_lost`, `stale`, `frozen`,
 /// `not_permitted`, `binding_mismatch` and `store_failed` of the steps before the decision leave the proposal as it was; what
 /// fails between decision and consume leaves it `refused`.
 pub(crate) async fn approve_and_run(app: &Arc<App>, viewer: Viewer, yes: YesTo) -> Result<News, Refusal> {
@@ -133,7 +136,10 @@ async fn before_the_decision(app: &App, click: &Click) -> Result<Prepared, Refus
     let (looked, session) = tokio::join!(card::look(app, yes.number), open(app, &bearer));
     let looked = looked?;
     let call = card::check_yes(yes, &looked)?;
-    Ok(Prepared { looked, call, session: session?, generation })
+    let session = session?;
+    // A read that renewed the sign-in has made this session an older one's: nothing is decided yet, so nothing is spent.
+    same_sign_in(app, generation)?;
+    Ok(Prepared { looked, call, session, generation })
 }
 
 async fn open(app: &App, bearer: &HeaderValue) -> Result<OpenSession, Refusal> {
@@ -187,16 +193,18 @@ async fn look_again(
     let bytes =
         session.prepare(call.tool(), call.arguments()).map_err(|_| Refusal::bare(RefusalCode::ConnectionLost))?;
     last_read(app, &call, &mut observed).await?;
-    // A read renewed the sign-in, or somebody signed in anew: the write's session belongs to the older one.
-    if app.reads.sign_in().generation() != generation {
-        return Err(Refusal::new(
-            RefusalCode::ConnectionLost,
-            "the sign-in was renewed while this change was prepared",
-        ));
-    }
+    same_sign_in(app, generation)?;
     // What is judged is as old as the first of its reads.
     observed.read_boot_ms = began;
     recheck(app, approval, LastLook { call: &call, observed: &observed }, bytes)
+}
+
+/// Whether the sign-in is still the one that the write's session was opened with.
+fn same_sign_in(app: &App, opened_with: u64) -> Result<(), Refusal> {
+    if app.reads.sign_in().generation() == opened_with {
+        return Ok(());
+    }
+    Err(Refusal::new(RefusalCode::ConnectionLost, "the sign-in was renewed while this change was prepared"))
 }
 
 async fn last_read(app: &App, call: &CheckedCall, observed: &mut Observed) -> Result<(), Refusal> {

@@ -36,7 +36,7 @@ fn text_of(block: &ContentBlock) -> Option<&str> {
 fn parsed(text: &str) -> Result<Value, Fault> {
     match json::read(text.as_bytes()) {
         Ok(value) => Ok(value),
-        Err(JsonFault::NotJson) if speaks_of_sign_in(text) => Err(Fault::NotSignedIn),
+        Err(JsonFault::NotJson) if speaks_of_sign_in(text) => Err(Fault::SaysNotSignedIn),
         Err(fault) => Err(Fault::Failed(fault.into())),
     }
 }
@@ -60,7 +60,7 @@ fn wrapped_list(value: &Value, texts: &[&str]) -> Result<Value, Fault> {
 
 fn refused(texts: &[&str]) -> Fault {
     if texts.iter().any(|text| speaks_of_sign_in(text)) {
-        Fault::NotSignedIn
+        Fault::SaysNotSignedIn
     } else if texts.iter().any(|text| has_word(&text.to_ascii_lowercase(), "forbidden")) {
         Fault::Failed(Why::Forbidden)
     } else {
@@ -173,10 +173,10 @@ mod tests {
             "token expired",
         ] {
             let error = json!({"content": [text(words)], "isError": true});
-            assert_eq!(of(&error), Err(Fault::NotSignedIn), "{words}");
+            assert_eq!(of(&error), Err(Fault::SaysNotSignedIn), "{words}");
         }
         let plain = json!({"content": [text("Error: 401 Unauthorized")]});
-        assert_eq!(of(&plain), Err(Fault::NotSignedIn));
+        assert_eq!(of(&plain), Err(Fault::SaysNotSignedIn));
         for words in ["Device 4012 is busy", "error14010", "v1_401_x", "no tokens"] {
             let error = json!({"content": [text(words)], "isError": true});
             assert_eq!(of(&error), Err(Fault::Failed(Why::ErrorAnswer)), "{words}");

@@ -31,7 +31,7 @@ impl ReadError {
 
     pub(crate) fn of(tool: &str, fault: Fault) -> Self {
         match fault {
-            Fault::NotSignedIn => Self::NotSignedIn { tool: tool.to_owned() },
+            Fault::NotSignedIn | Fault::SaysNotSignedIn => Self::NotSignedIn { tool: tool.to_owned() },
             Fault::Failed(why) => Self::failed(tool, why),
         }
     }
@@ -160,7 +160,10 @@ impl fmt::Display for Why {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     Failed(Why),
+    /// HTTP 401, or nothing to show the server.
     NotSignedIn,
+    /// An error speaks of the sign-in. It may only echo a room's name: nothing is ended for good by it.
+    SaysNotSignedIn,
 }
 
 impl Fault {
@@ -169,7 +172,7 @@ impl Fault {
         match self {
             Self::Failed(Why::Closed | Why::Unreachable) => true,
             Self::Failed(Why::Status(status)) => matches!(status, 400 | 404 | 410),
-            Self::Failed(_) | Self::NotSignedIn => false,
+            Self::Failed(_) | Self::NotSignedIn | Self::SaysNotSignedIn => false,
         }
     }
 }
@@ -186,5 +189,6 @@ mod tests {
         let dead = ReadError::of("get_devices_in_my_team", Fault::NotSignedIn);
         assert_eq!(dead.refusal().code, RefusalCode::SignInDead);
         assert_eq!(dead.class(), "sign_in_dead");
+        assert_eq!(ReadError::of("get_devices_in_my_team", Fault::SaysNotSignedIn), dead);
     }
 }

@@ -40,7 +40,7 @@ impl fmt::Display for HttpFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Fault::Failed(why) => why.fmt(f),
-            Fault::NotSignedIn => f.write_str("not signed in"),
+            Fault::NotSignedIn | Fault::SaysNotSignedIn => f.write_str("not signed in"),
         }
     }
 }

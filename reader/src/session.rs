@@ -8,7 +8,7 @@ use crate::answer;
 use crate::endpoint::Endpoint;
 use crate::error::{Fault, ReadError, Why};
 use crate::http::{HttpFault, StrictHttp};
-use crate::token::{NoPass, SignIn};
+use crate::token::{Denied, NoPass, SignIn};
 use host::clock::Clock;
 use policy::tool_policy::{ReadTool, ToolPolicy, check_read_arguments};
 use protocol::canonical::Canonical;
@@ -174,17 +174,17 @@ impl ReadClient {
     // line 3.4). A write has no such way: nothing here is on its path.
     async fn call_signed_in(&self, tool: &ReadTool, members: &JsonObject) -> Result<Value, Fault> {
         let used = self.sign_in.ready_to_read().await?;
-        match self.call_or_reopen(tool, members).await {
-            Err(Fault::NotSignedIn) => {
-                if !self.sign_in.renewed_after_refusal(&used).await? {
-                    return Err(Fault::NotSignedIn);
-                }
-                // A session may belong to the token that opened it.
-                self.close().await;
-                self.call_or_reopen(tool, members).await
-            }
-            done => done,
+        let how = match self.call_or_reopen(tool, members).await {
+            Err(Fault::NotSignedIn) => Denied::ByStatus,
+            Err(Fault::SaysNotSignedIn) => Denied::InWords,
+            done => return done,
+        };
+        if !self.sign_in.renewed_after_refusal(&used, how).await? {
+            return Err(Fault::NotSignedIn);
         }
+        // A session may belong to the token that opened it.
+        self.close().await;
+        self.call_or_reopen(tool, members).await
     }
 
     async fn call_or_reopen(&self, tool: &ReadTool, members: &JsonObject) -> Result<Value, Fault> {
@@ -242,9 +242,11 @@ async fn open(endpoint: &Endpoint, http: &StrictHttp, known: Option<Greeting>) -
         let probed = timeout(PROBE_LIMIT, greet(endpoint, http, Greeting::Discover)).await;
         match probed {
             Ok(Ok(service)) => return Ok((service, Greeting::Discover)),
-            Ok(Err(fault @ (Fault::NotSignedIn | Fault::Failed(Why::Unreachable | Why::Redirected)))) => {
-                return Err(fault);
-            }
+            Ok(Err(
+                fault @ (Fault::NotSignedIn
+                | Fault::SaysNotSignedIn
+                | Fault::Failed(Why::Unreachable | Why::Redirected)),
+            )) => return Err(fault),
             Ok(Err(Fault::Failed(_))) | Err(_) => {}
         }
     }
@@ -281,7 +283,7 @@ async fn greet(endpoint: &Endpoint, http: &StrictHttp, greeting: Greeting) -> Re
 fn opening_fault(error: &ClientInitializeError) -> Fault {
     match error {
         ClientInitializeError::TransportError { error, .. } => transport_fault(error.error.as_ref()),
-        ClientInitializeError::JsonRpcError(data) if answer::speaks_of_sign_in(&data.message) => Fault::NotSignedIn,
+        ClientInitializeError::JsonRpcError(data) if answer::speaks_of_sign_in(&data.message) => Fault::SaysNotSignedIn,
         ClientInitializeError::ConnectionClosed(_) => Fault::Failed(Why::Closed),
         _ => Fault::Failed(Why::NotProtocol),
     }
@@ -303,7 +305,7 @@ fn service_fault(error: &ServiceError) -> Fault {
     match error {
         ServiceError::TransportSend(error) => transport_fault(error.error.as_ref()),
         ServiceError::TransportClosed => Fault::Failed(Why::Closed),
-        ServiceError::McpError(data) if answer::speaks_of_sign_in(&data.message) => Fault::NotSignedIn,
+        ServiceError::McpError(data) if answer::speaks_of_sign_in(&data.message) => Fault::SaysNotSignedIn,
         ServiceError::McpError(_) => Fault::Failed(Why::ErrorAnswer),
         _ => Fault::Failed(Why::NotProtocol),
     }

@@ -85,6 +85,15 @@ enum Held {
 #[derive(Debug, Clone)]
 pub(crate) struct Used(Option<Arc<Record>>);
 
+/// How the server said that it does not take a sign-in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Denied {
+    /// With HTTP status 401.
+    ByStatus,
+    /// In the text of an error, which may only echo a name.
+    InWords,
+}
+
 /// Why there is nothing to show the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoPass {
@@ -152,12 +161,7 @@ impl SignIn {
 
     /// The `Authorization` value as of now, marked sensitive, so that no debug output of an HTTP client shows it.
     pub(crate) fn header(&self) -> Option<HeaderValue> {
-        match &*self.held() {
-            Held::Nothing | Held::Foreign => None,
-            Held::Bearer(bearer) => header(bearer),
-            Held::Signed { record, .. } if record.dead.is_some() => None,
-            Held::Signed { record, .. } => header(&record.access),
-        }
+        shown(&self.held())
     }
 
     /// The `Authorization` value, good for `seconds` more (or half of its life), renewed first when it is not. For a
@@ -165,9 +169,11 @@ impl SignIn {
     ///
     /// # Errors
     /// [`NoPass`].
-    pub async fn pass(self: &Arc<Self>, seconds: i64) -> Result<HeaderValue, NoPass> {
+    pub async fn pass(self: &Arc<Self>, seconds: i64) -> Result<(HeaderValue, u64), NoPass> {
         self.ready(seconds).await?;
-        self.header().ok_or(NoPass::Missing)
+        // Both of the same moment: nothing changes what is held meanwhile.
+        let held = self.held();
+        Ok((shown(&held).ok_or(NoPass::Missing)?, self.generation()))
     }
 
     /// Makes sure that a read can be sent.
@@ -190,7 +196,7 @@ impl SignIn {
                     if record.lasts(seconds, self.clock.unix()) {
                         return Ok(Used(Some(record)));
                     }
-                    self.renew(&record, false).await?;
+                    self.renew(&record, None).await?;
                 }
             }
         }
@@ -201,20 +207,20 @@ impl SignIn {
     ///
     /// # Errors
     /// [`NoPass`].
-    pub(crate) async fn renewed_after_refusal(self: &Arc<Self>, used: &Used) -> Result<bool, NoPass> {
+    pub(crate) async fn renewed_after_refusal(self: &Arc<Self>, used: &Used, how: Denied) -> Result<bool, NoPass> {
         let Some(record) = &used.0 else { return Ok(false) };
-        self.renew(record, true).await?;
+        self.renew(record, Some(how)).await?;
         Ok(true)
     }
 
     // In a task of its own: once it is sent, the answer must be kept whoever goes on waiting.
-    async fn renew(self: &Arc<Self>, stale: &Arc<Record>, refused: bool) -> Result<(), NoPass> {
+    async fn renew(self: &Arc<Self>, stale: &Arc<Record>, denied: Option<Denied>) -> Result<(), NoPass> {
         let (me, stale) = (Arc::clone(self), Arc::clone(stale));
-        let renewal = tokio::spawn(async move { me.renew_now(&stale, refused).await });
+        let renewal = tokio::spawn(async move { me.renew_now(&stale, denied).await });
         renewal.await.unwrap_or(Err(NoPass::NotRenewed))
     }
 
-    async fn renew_now(&self, stale: &Arc<Record>, refused: bool) -> Result<(), NoPass> {
+    async fn renew_now(&self, stale: &Arc<Record>, denied: Option<Denied>) -> Result<(), NoPass> {
         let _turn = self.renewing.lock().await;
         if !self.still_holds(stale) {
             return self.alive();
@@ -238,8 +244,14 @@ impl SignIn {
             return self.alive();
         }
         let now = self.clock.unix();
-        let early = refused && stale.left(now).is_none_or(|left| left > EARLY);
+        let early = denied.is_some() && stale.left(now).is_none_or(|left| left > EARLY);
         let Some(refresh) = &stale.refresh else {
+            let over = stale.left(now).is_some_and(|left| left <= 0);
+            // Words may echo a room's name, and the end is for good.
+            if !over && denied != Some(Denied::ByStatus) {
+                tracing::warn!("the sign-in has nothing to be renewed with; it is kept while its time lasts");
+                return Err(NoPass::NotRenewed);
+            }
             return Err(self.bury(stale, if early { Death::Early } else { Death::RanOut }));
         };
         let renewed = match Net::new(self.endpoint.slot()) {
@@ -302,7 +314,8 @@ impl SignIn {
     }
 
     fn hold(&self, held: Held) {
-        *self.held() = held;
+        let mut holding = self.held();
+        *holding = held;
         self.generation.fetch_add(1, Ordering::SeqCst);
     }
 
@@ -386,11 +399,11 @@ impl SignIn {
         Some(attempt.poll(wait).await?.map(|record| NewSignIn { looks: self.candidate(record) }))
     }
 
-    /// Keeps a new sign-in in the place of what was there.
+    /// Keeps a new sign-in in the place of what was there. One that is not kept is to be forgotten at the server too.
     ///
     /// # Errors
     /// [`SignInError`] when it can't be stored; what was held before is untouched.
-    pub async fn adopt(&self, new: NewSignIn) -> Result<(), SignInError> {
+    pub async fn adopt(&self, new: &NewSignIn) -> Result<(), SignInError> {
         let _turn = self.renewing.lock().await;
         if let Some(folder) = self.path.parent().filter(|folder| !folder.exists()) {
             files::ensure_private_dir(folder).map_err(SignInError::File)?;
@@ -454,6 +467,15 @@ impl SignIn {
 impl fmt::Debug for SignIn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SignIn").field("which", &self.which).finish_non_exhaustive()
+    }
+}
+
+fn shown(held: &Held) -> Option<HeaderValue> {
+    match held {
+        Held::Nothing | Held::Foreign => None,
+        Held::Bearer(bearer) => header(bearer),
+        Held::Signed { record, .. } if record.dead.is_some() => None,
+        Held::Signed { record, .. } => header(&record.access),
     }
 }
 

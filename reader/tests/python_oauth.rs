@@ -94,7 +94,7 @@ async fn signing_in_renewing_and_signing_out_with_the_python_sdk() {
     let to = sent.lines().find_map(|line| line.strip_prefix("location: ")).unwrap_or_else(|| panic!("{sent}"));
     assert!(get(to).await.starts_with("HTTP/1.1 200 OK"));
     let new = sign_in.signed(&mut attempt, Duration::from_secs(20)).await.unwrap().unwrap();
-    sign_in.adopt(new).await.unwrap();
+    sign_in.adopt(&new).await.unwrap();
     assert_eq!(sign_in.facts().scope.as_deref(), Some("rooms"));
 
     let reader = ReadClient::new(Arc::clone(&sign_in), Arc::new(ToolPolicy::shipped().unwrap())).unwrap();
@@ -127,7 +127,7 @@ async fn the_python_sdk_ends_a_sign_in_whose_refresh_token_is_used_twice() {
     let to = sent.lines().find_map(|line| line.strip_prefix("location: ")).unwrap_or_else(|| panic!("{sent}"));
     attempt.paste(to).unwrap();
     let new = sign_in.signed(&mut attempt, Duration::from_secs(20)).await.unwrap().unwrap();
-    sign_in.adopt(new).await.unwrap();
+    sign_in.adopt(&new).await.unwrap();
     let old = std::fs::read(&path).unwrap();
     tokio::time::sleep(Duration::from_secs(4)).await;
     sign_in.pass(30).await.unwrap();

@@ -142,6 +142,9 @@ fn plain(builder: Builder) -> World {
     builder.without_assistant().with_proxies().start()
 }
 
+/// Four rooms: five thousand ids are no setting that anybody writes.
+const FENCE: [&str; 4] = ["Hall A", "Courtroom 1", "Chapel", "Courtroom 4"];
+
 #[test]
 fn two_calls_before_a_card_and_three_to_the_write_with_thirty_rooms() {
     holds_for(&plain(World::builder()));
@@ -149,15 +152,15 @@ fn two_calls_before_a_card_and_three_to_the_write_with_thirty_rooms() {
 
 #[test]
 fn two_calls_before_a_card_and_three_to_the_write_with_five_thousand_rooms() {
-    // The fence is four rooms: five thousand ids are no setting that anybody writes.
-    let rooms = ["Hall A", "Courtroom 1", "Chapel", "Courtroom 4"];
-    holds_for(&plain(World::builder().rooms(5_000).fence_rooms(&rooms)));
+    holds_for(&plain(World::builder().rooms(5_000).fence_rooms(&FENCE)));
 }
 
 #[test]
-fn two_calls_before_a_card_and_three_to_the_write_over_tls() {
+fn two_calls_before_a_card_and_three_to_the_write_over_tls_with_five_thousand_rooms() {
     let front = TlsFront::start();
     let builder = World::builder()
+        .rooms(5_000)
+        .fence_rooms(&FENCE)
         .slot("sandbox")
         .executor_setting("FLEETWATCH_EPIPHAN_MCP_URL", &front.url())
         .executor_setting("SSL_CERT_FILE", &front.file("ca.pem").display().to_string());

@@ -2,7 +2,7 @@
 //! on any line, no call of a tool, and the proof of isolation with two real users.
 
 use fleetwatch_tests::needles::Needles;
-use fleetwatch_tests::world::{World, must, recording, some, until};
+use fleetwatch_tests::world::{World, must, recording, skipped, some, until};
 use serde_json::Value;
 use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -236,7 +236,7 @@ fn opened(world: &World, name: &str) -> PathBuf {
 #[test]
 fn the_assistants_own_user_is_kept_out_and_whatever_it_can_open_is_named() {
     if !has_namespaces() {
-        println!("skipped: only root can be another user, on a machine with another group");
+        skipped("only root can be another user, on a machine with another group (mount namespaces)");
         return;
     }
     let world = World::builder().assistant_user(AGENT).start();

@@ -272,6 +272,25 @@ fn a_sandbox_without_a_unit_is_refused_and_forgotten() {
 }
 
 #[test]
+fn a_sign_in_that_cannot_be_kept_is_taken_back_at_the_server() {
+    let world = World::builder().oauth(3_600).start();
+    // A folder where each file should be.
+    for file in ["assistant/token", "executor/sim-token"] {
+        must(std::fs::create_dir(world.folder().join(file)), "a folder in the way");
+    }
+    let mut asker = world.asker();
+    browse(&normal_link(&mut asker).url, "normal");
+    let normal = normal_end(&mut asker).unwrap_err();
+    let writing = sign_in_writing(&world, "sandbox").unwrap_err();
+    for refused in [normal, writing] {
+        assert_eq!(refused.code, Code::SignInFailed, "{refused}");
+        assert!(!refused.detail.contains("could not be taken back"), "{refused}");
+    }
+    assert_eq!(world.audit("sign_in_refused").len(), 1);
+    assert!(!world.asker().status().sign_in && !world.control().status().sign_in);
+}
+
+#[test]
 fn signing_out_needs_the_pin_for_writing_and_ends_it_at_the_server() {
     let world = World::builder().oauth(3_600).start();
     sign_in_normal(&world, "normal");

@@ -2,7 +2,7 @@
 //! hours only what is to be fixed first and the verdicts before an event are said, the rest waits.
 
 use crate::watch::findings::{Finding, Priority, findings, is_momentary, is_unknown};
-use crate::watch::posts::Post;
+use crate::watch::posts::{Post, Timed};
 use crate::watch::readiness::{Check, Verdict, checks};
 use crate::watch::rules::Rules;
 use crate::watch::seen::Seen;
@@ -20,6 +20,8 @@ pub(crate) struct News {
     pub(crate) first: bool,
     /// No finding is more than a piece of information.
     pub(crate) clear: bool,
+    /// The parts of the look that could not be read.
+    pub(crate) missing: Vec<Worded>,
     /// Findings said for the first time.
     pub(crate) fresh: Vec<Open>,
     /// Findings said again.
@@ -39,25 +41,38 @@ impl News {
 }
 
 /// Takes one good look in and gives what is to be posted now.
-pub(crate) fn step(state: &mut State, seen: &Seen, rules: &Rules) -> Vec<Post> {
+pub(crate) fn step(state: &mut State, seen: &Seen, rules: &Rules) -> Vec<Timed> {
     let now = seen.at;
-    let found = merged(findings(seen, rules), state);
+    let mut found = merged(findings(seen, rules), state);
+    // The list's older word about a recorder that could not be read begins nothing.
+    found.retain(|one| !is_unknown(&one.key, seen));
     let quiet = rules.is_quiet(now);
     state.had_units |= !seen.team.devices.is_empty();
     take_in(state, &found, seen, rules);
-    let mut news = News { first: !state.begun, clear: is_clear(&found), ..News::default() };
-    say(state, &mut news, rules, (quiet, now));
+    let mut news = News { first: !state.begun, clear: is_clear(&found), missing: seen.missing(), ..News::default() };
+    say(state, &mut news, rules, (quiet, seen));
     judge(state, &mut news, seen, rules);
     count(state, &news, seen, rules);
     let mut posts = Vec::new();
     if !news.is_empty() {
-        let title = digest::title(&news, seen, rules);
-        posts.push(Post { title: title.get(rules.language).to_owned(), lines: digest::lines(&news, rules, now) });
-        state.posted = Some(Posted { at: now, title });
+        state.posted = Some(Posted { at: now, title: digest::title(&news, seen, rules) });
+        posts.push(timed(news, seen, rules));
     }
-    posts.extend(sweep::step(state, seen, &found, rules));
+    posts.extend(sweep::step(state, seen, &found, rules).map(Timed::always));
     state.begun = true;
     posts
+}
+
+// A verdict is for the time before its event; what else the post says stays true after it.
+fn timed(mut news: News, seen: &Seen, rules: &Rules) -> Timed {
+    let of = |news: &News| Post {
+        title: digest::title(news, seen, rules).get(rules.language).to_owned(),
+        lines: digest::lines(news, rules, seen.at),
+    };
+    let (post, until) = (of(&news), news.checks.iter().map(|(check, _)| check.start).min());
+    news.checks.clear();
+    let rest = (until.is_some() && !news.is_empty()).then(|| of(&news));
+    Timed { post, until, rest }
 }
 
 /// Whether none of these is a problem.
@@ -114,7 +129,8 @@ fn take_in(state: &mut State, found: &[Finding], seen: &Seen, rules: &Rules) {
     (day.began, day.ended) = (day.began + began, day.ended + ended);
 }
 
-fn say(state: &mut State, news: &mut News, rules: &Rules, (quiet, now): (bool, i64)) {
+fn say(state: &mut State, news: &mut News, rules: &Rules, (quiet, seen): (bool, &Seen)) {
+    let now = seen.at;
     let remind = i64::from(rules.behaviour.remind_after_minutes()) * 60;
     state.open.retain(|key, open| {
         if quiet && open.priority != Priority::FixFirst {
@@ -126,7 +142,9 @@ fn say(state: &mut State, news: &mut News, rules: &Rules, (quiet, now): (bool, i
         }
         match open.last_sent {
             None => news.fresh.push(open.clone()),
-            Some(sent) if now.saturating_sub(sent) >= remind && !is_momentary(key) => news.again.push(open.clone()),
+            Some(sent) if now.saturating_sub(sent) >= remind && !is_momentary(key) && !is_unknown(key, seen) => {
+                news.again.push(open.clone());
+            }
             Some(_) => return true,
         }
         open.last_sent = Some(now);
@@ -136,7 +154,8 @@ fn say(state: &mut State, news: &mut News, rules: &Rules, (quiet, now): (bool, i
 
 fn judge(state: &mut State, news: &mut News, seen: &Seen, rules: &Rules) {
     state.told.retain(|_, told| told.start.saturating_add(REMEMBERED) > seen.at);
-    for check in checks(seen, rules, rules.lead_seconds()) {
+    // A verdict without the recorders' own words is none: the earlier one stays.
+    for check in checks(seen, rules, rules.lead_seconds()).into_iter().filter(|check| !check.unread) {
         let now = Told { verdict: check.verdict, start: check.start };
         let before = state.told.insert(check.key.clone(), now).map(|told| told.verdict);
         if before != Some(check.verdict) {

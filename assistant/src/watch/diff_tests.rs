@@ -1,5 +1,6 @@
 use super::*;
 use crate::watch::testing::{NOON, event, look, readings, rules, unit};
+use protocol::ask::{EVENTS, RECORDERS, SYSTEM};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ impl Fleet {
     async fn beat(&mut self, seconds: i64) -> Vec<Post> {
         self.now += seconds;
         let seen = look(&self.files, self.now).await;
-        step(&mut self.state, &seen, &self.rules)
+        step(&mut self.state, &seen, &self.rules).into_iter().map(|timed| timed.post).collect()
     }
 
     fn set(&mut self, at: usize, change: &Value) {
@@ -120,6 +121,90 @@ async fn a_unit_that_cannot_be_reached_or_read_resolves_nothing() {
     fleet.files.insert(protocol::ask::SYSTEM.to_owned(), status);
     fleet.files.get_mut(protocol::ask::SYSTEM).unwrap()["status"][1]["cpu_temp_c"] = json!(40);
     assert!(text(&fleet.beat(180).await).starts_with("Fleetwatch: 3 resolved"));
+}
+
+// What the recorder itself says, and what the list says of it.
+fn recorder(fleet: &mut Fleet, own: &str, list: &str) {
+    fleet.files.get_mut(RECORDERS).unwrap()["devices"]["20300000000"]["Channels"]["1"] = json!({ "state": own });
+    let channel = json!({"channel_id": "1", "name": "Program", "recording_status": {"state": list}});
+    fleet.set(0, &json!({"Channels": [channel]}));
+}
+
+#[tokio::test]
+async fn recorders_that_cannot_be_read_resolve_nothing_and_are_not_said_again() {
+    let mut fleet = Fleet::begun("remind_after_minutes: 10\n").await;
+    recorder(&mut fleet, "error", "stopped");
+    let said = text(&fleet.beat(180).await);
+    assert!(said.contains("1 new\nFix first:\n- Hall A: the recorder of channel Program reports an error"), "{said}");
+    let reading = fleet.files.remove(RECORDERS).unwrap();
+    assert_eq!(fleet.beat(180).await, []);
+    assert_eq!(fleet.beat(3_600).await, [], "nobody knows whether it is still so");
+    fleet.files.insert(RECORDERS.to_owned(), reading);
+    assert!(text(&fleet.beat(180).await).contains("1 still open"));
+    recorder(&mut fleet, "stopped", "stopped");
+    assert!(text(&fleet.beat(180).await).starts_with("Fleetwatch: 1 resolved"));
+}
+
+#[tokio::test]
+async fn the_lists_older_word_about_an_unread_recorder_begins_nothing() {
+    let mut fleet = Fleet::begun("").await;
+    recorder(&mut fleet, "stopped", "error");
+    assert_eq!(fleet.beat(180).await, []);
+    let reading = fleet.files.remove(RECORDERS).unwrap();
+    assert_eq!(fleet.beat(180).await, []);
+    fleet.files.insert(RECORDERS.to_owned(), reading);
+    assert_eq!(fleet.beat(180).await, []);
+}
+
+#[tokio::test]
+async fn without_the_recorders_a_room_keeps_its_verdict_and_nothing_is_posted() {
+    let mut fleet = Fleet::begun("").await;
+    recorder(&mut fleet, "error", "stopped");
+    event(&mut fleet.files, 0, NOON + 1_800, "Seminar");
+    assert!(text(&fleet.beat(180).await).contains("Hall A: Not ready for the event \"Seminar\""));
+    let reading = fleet.files.remove(RECORDERS).unwrap();
+    assert_eq!(fleet.beat(180).await, []);
+    // Nor is a room judged for the first time.
+    event(&mut fleet.files, 1, NOON + 1_800, "Lecture");
+    assert_eq!(fleet.beat(180).await, []);
+    // A unit that is away needs no recorder to be not ready.
+    event(&mut fleet.files, 2, NOON + 1_800, "Exam");
+    fleet.set(2, &json!({"Status": "offline"}));
+    assert!(text(&fleet.beat(180).await).contains("Hall C: Not ready for the event \"Exam\""));
+    fleet.files.insert(RECORDERS.to_owned(), reading);
+    let said = text(&fleet.beat(180).await);
+    assert!(said.contains("Hall B: Ready for the event \"Lecture\"") && !said.contains("Seminar"), "{said}");
+    recorder(&mut fleet, "stopped", "stopped");
+    assert!(text(&fleet.beat(180).await).contains("Hall A: Ready now (was: Not ready)"));
+}
+
+#[tokio::test]
+async fn all_clear_is_said_only_when_every_part_was_read() {
+    for (tool, name) in [(RECORDERS, "recorders"), (SYSTEM, "load and temperature"), (EVENTS, "events")] {
+        let mut fleet = Fleet { files: readings(), state: State::default(), rules: rules(""), now: NOON };
+        fleet.files.remove(tool);
+        let missing = format!("Could not be read: {name}.\n");
+        assert_eq!(text(&fleet.beat(0).await), format!("Fleet check: 5 rooms, 5 online\n{missing}"));
+        fleet.beat(86_400).await;
+        fleet.now += 86_400;
+        let said = text(&fleet.beat(0).await);
+        assert!(said.contains("Nightly check") && said.ends_with(&missing) && !said.contains("clear"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_post_ends_with_the_earliest_start_of_its_verdicts_and_what_else_it_says_does_not() {
+    let mut fleet = Fleet::begun("").await;
+    event(&mut fleet.files, 0, NOON + 900, "Seminar");
+    event(&mut fleet.files, 1, NOON + 600, "Lecture");
+    fleet.set(2, &json!({"Status": "offline"}));
+    let posts = step(&mut fleet.state, &look(&fleet.files, NOON + 180).await, &fleet.rules);
+    assert_eq!((posts.len(), posts[0].until), (1, Some(NOON + 600)));
+    let rest = posts[0].rest.clone().unwrap();
+    assert_eq!(text(&[rest]), "Fleetwatch: 1 new\nFix first:\n- Hall C: offline\n");
+    fleet.set(2, &json!({"Status": "online"}));
+    let posts = step(&mut fleet.state, &look(&fleet.files, NOON + 360).await, &fleet.rules);
+    assert_eq!((posts.len(), posts[0].until, &posts[0].rest), (1, None, &None));
 }
 
 #[tokio::test]

@@ -72,10 +72,20 @@ pub(crate) fn lines(news: &News, rules: &Rules, now: i64) -> Vec<String> {
             lines.extend(by_room(list, language).into_iter().map(|(line, _)| line));
         }
     }
-    if news.first && news.clear {
+    if news.first && news.missing.is_empty() && news.clear {
         lines.insert(0, Worded::new("All clear.", "Todo en orden.").get(language).to_owned());
     }
+    if news.first {
+        lines.extend(unread(&news.missing, language));
+    }
     capped(lines, language)
+}
+
+/// The line that names what could not be read; nothing when all was.
+pub(crate) fn unread(missing: &[Worded], language: Language) -> Option<String> {
+    let names: Vec<&str> = missing.iter().map(|name| name.get(language)).collect();
+    let title = Worded::new("Could not be read", "No se pudo leer");
+    (!names.is_empty()).then(|| format!("{}: {}.", title.get(language), names.join(", ")))
 }
 
 fn capped(mut lines: Vec<String>, language: Language) -> Vec<String> {
@@ -150,14 +160,23 @@ pub(crate) fn as_open(found: &[Finding], now: i64) -> Vec<Open> {
     found.iter().map(open).collect()
 }
 
-/// What needs attention now, grouped; a sentence when nothing does.
+/// What needs attention now, grouped; a sentence when nothing does; and what could not be read.
 pub(crate) fn attention(seen: &Seen, rules: &Rules, language: Language) -> String {
     let found = findings(seen, rules);
     let mut lines = Vec::new();
     if is_clear(&found) {
-        lines.push(Worded::new("Nothing needs attention.", "Nada necesita atención.").get(language).to_owned());
+        let words = if seen.missing().is_empty() {
+            Worded::new("Nothing needs attention.", "Nada necesita atención.")
+        } else {
+            Worded::new(
+                "Nothing needs attention in what could be read.",
+                "Nada necesita atención en lo que se pudo leer.",
+            )
+        };
+        lines.push(words.get(language).to_owned());
     }
     grouped(&mut lines, &as_open(&found, seen.at), (rules, language));
+    lines.extend(unread(&seen.missing(), language));
     lines.join("\n")
 }
 
@@ -178,18 +197,6 @@ pub(crate) fn digest(seen: &Seen, rules: &Rules, (language, now): (Language, i64
             text.push_str("\n- ");
             text.push_str(&check.line(None, now, (rules, language)));
         }
-    }
-    let missing = [seen.recorders.is_none(), seen.system.is_none(), seen.events.is_none()];
-    let names = [
-        Worded::new("recorders", "grabadores"),
-        Worded::new("load and temperature", "carga y temperatura"),
-        Worded::new("events", "eventos"),
-    ];
-    let missing: Vec<_> =
-        names.iter().zip(missing).filter(|(_, missing)| *missing).map(|(name, _)| name.get(language)).collect();
-    if !missing.is_empty() {
-        let title = Worded::new("Could not be read", "No se pudo leer");
-        text.push_str(&format!("\n{}: {}.", title.get(language), missing.join(", ")));
     }
     text
 }
@@ -241,11 +248,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_part_that_could_not_be_read_is_named_and_a_calm_fleet_is_all_clear() {
+    async fn a_part_that_could_not_be_read_is_named_and_the_rest_is_not_called_calm() {
         let mut files = readings();
         files.remove(protocol::ask::EVENTS);
         let text = digest(&look(&files, NOON).await, &rules(""), (Language::English, NOON));
-        assert!(text.contains("Nothing needs attention.") && text.ends_with("Could not be read: events."), "{text}");
+        assert!(
+            text.contains("Nothing needs attention in what could be read.")
+                && text.ends_with("Could not be read: events."),
+            "{text}"
+        );
     }
 
     #[tokio::test]

@@ -68,6 +68,11 @@ fn kind_of(key: &str) -> &str {
     key.split_once(':').map_or("", |(_, kind)| kind)
 }
 
+// `<channel>:recorder`; a warning may have any id, this word too.
+fn is_recorder(kind: &str) -> bool {
+    kind.split_once(':').is_some_and(|(channel, word)| channel != "warning" && word == "recorder")
+}
+
 /// Whether this look says nothing about an earlier finding: the unit cannot be reached now, or that reading failed. Such
 /// a finding stays as it is.
 pub(crate) fn is_unknown(key: &str, seen: &Seen) -> bool {
@@ -78,6 +83,9 @@ pub(crate) fn is_unknown(key: &str, seen: &Seen) -> bool {
     }
     if !device.online {
         return true;
+    }
+    if is_recorder(kind) {
+        return !seen.recorders_read(device);
     }
     let status = seen.system.as_ref().and_then(|all| all.get(&device.id)).copied().unwrap_or_default();
     match kind.split(':').next() {
@@ -253,7 +261,7 @@ fn numbers(version: &str) -> Option<Vec<u64>> {
 mod tests {
     use super::*;
     use crate::watch::testing::{NOON, look, names, readings, rules, unit};
-    use protocol::ask::{DEVICES, SYSTEM};
+    use protocol::ask::{DEVICES, RECORDERS, SYSTEM};
     use serde_json::{Value, json};
 
     async fn found(change: impl FnOnce(&mut BTreeMap<String, Value>), policy: &str) -> Vec<Finding> {
@@ -380,5 +388,19 @@ mod tests {
             assert_eq!(is_unknown(&format!("{}:{kind}", id(at)), &seen), unknown, "{at} {kind}");
         }
         assert!(!is_unknown("20399999999:cpu", &seen));
+    }
+
+    #[tokio::test]
+    async fn without_the_recorders_nothing_is_known_of_a_recorder_and_all_else_as_before() {
+        let mut files = readings();
+        let (all, id) = (look(&files, NOON).await, files[DEVICES]["devices"][0]["Id"].as_str().unwrap().to_owned());
+        files.remove(RECORDERS);
+        let without = look(&files, NOON).await;
+        for (kind, unknown) in
+            [("1:recorder", true), ("12:recorder", true), ("warning:recorder", false), ("cpu", false)]
+        {
+            let key = format!("{id}:{kind}");
+            assert_eq!((is_unknown(&key, &all), is_unknown(&key, &without)), (false, unknown), "{kind}");
+        }
     }
 }

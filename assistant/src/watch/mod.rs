@@ -16,8 +16,9 @@ pub(crate) mod testing;
 
 use crate::desk::Desk;
 use crate::fleet::Fleet;
+use host::clock::Clock;
 use policy::tool_policy::ToolPolicy;
-use posts::{Channel, Post, PostError, Queued};
+use posts::{Channel, PostError, Queued, Timed};
 use protocol::shown::{Language, Worded};
 use rules::Rules;
 use seen::{Readings, Seen};
@@ -63,11 +64,12 @@ impl Watch {
 
     /// One look, and what follows from it. A list that cannot be read, or is empty after there were units, is no look:
     /// nothing is compared, nothing new is said, nothing is over.
-    pub(crate) async fn beat(&self, fleet: &Fleet, policy: &ToolPolicy, now: i64) {
+    pub(crate) async fn beat(&self, fleet: &Fleet, policy: &ToolPolicy, clock: &Clock) {
+        let now = clock.unix();
         let seen = Seen::look(Readings::Fleet(fleet, policy), now).await;
         self.take(seen, now);
         self.save();
-        self.deliver().await;
+        self.deliver(clock).await;
     }
 
     fn take(&self, seen: Option<Seen>, now: i64) {
@@ -86,7 +88,7 @@ impl Watch {
         known.last = Some(seen);
     }
 
-    fn queue(&self, state: &mut State, post: &Post) {
+    fn queue(&self, state: &mut State, timed: &Timed) {
         for channel in &self.channels {
             let waits = |queued: &Queued| queued.channel == channel.word();
             if state.queue.iter().filter(|queued| waits(queued)).count() >= MOST_WAITING
@@ -95,17 +97,16 @@ impl Watch {
                 tracing::warn!(channel = channel.word(), "too many posts wait; the oldest is dropped");
                 state.queue.remove(oldest);
             }
-            state.queue.push(Queued { channel: channel.word().to_owned(), post: post.clone() });
+            let Timed { post, until, rest } = timed.clone();
+            state.queue.push(Queued { channel: channel.word().to_owned(), post, until, rest });
         }
     }
 
     // In order for each channel; one that does not take a post gets it again at the next look.
-    async fn deliver(&self) {
+    async fn deliver(&self, clock: &Clock) {
         for channel in &self.channels {
             let word = channel.word();
-            loop {
-                let next = self.known().state.queue.iter().find(|queued| queued.channel == word).cloned();
-                let Some(next) = next else { break };
+            while let Some(next) = self.next(word, clock.unix()) {
                 let taken = channel.post(&next.post).await;
                 if let Err(error) = taken {
                     tracing::warn!(channel = word, %error, "a post was not taken; it is tried again at the next look");
@@ -122,6 +123,35 @@ impl Watch {
                 self.save();
             }
         }
+    }
+
+    // The oldest post that waits for this channel. Verdicts whose event has begun are no news any more.
+    fn next(&self, word: &'static str, now: i64) -> Option<Queued> {
+        let mut known = self.known();
+        let mut dropped = false;
+        known.state.queue.retain_mut(|queued| {
+            if queued.channel != word || !queued.is_late(now) {
+                return true;
+            }
+            dropped = true;
+            tracing::warn!(channel = word, "a room check was not taken before its event began; it is dropped");
+            queued.until = None;
+            let rest = queued.rest.take();
+            let left = rest.is_some();
+            if let Some(post) = rest {
+                queued.post = post;
+            }
+            left
+        });
+        let next = known.state.queue.iter().find(|queued| queued.channel == word).cloned();
+        if next.is_none() {
+            known.post_trouble.remove(word);
+        }
+        drop(known);
+        if dropped {
+            self.save();
+        }
+        next
     }
 
     fn save(&self) {
@@ -197,7 +227,7 @@ pub(crate) async fn run(desk: &Desk) {
     let every = Duration::from_secs(u64::from(desk.watch.rules.behaviour.heartbeat_seconds()));
     loop {
         if desk.fleet.has_sign_in() {
-            desk.watch.beat(&desk.fleet, &desk.policy, desk.clock.unix()).await;
+            desk.watch.beat(&desk.fleet, &desk.policy, &desk.clock).await;
         }
         tokio::time::sleep(every).await;
     }
@@ -209,8 +239,7 @@ mod tests {
     use crate::fleet::Source;
     use crate::watch::posts::Sender;
     use crate::watch::posts::testing::Taker;
-    use crate::watch::testing::{NOON, readings, rules, unit};
-    use host::clock::Clock;
+    use crate::watch::testing::{NOON, event, readings, rules, unit};
     use protocol::ask::{DEVICES, READINGS};
     use serde_json::{Value, json};
 
@@ -238,8 +267,8 @@ mod tests {
             self.now += 180;
             let (clock, _) = Clock::dangerous_manual(self.now, 0, "boot");
             let known = READINGS.iter().filter_map(|tool| Some((*tool, self.files.get(*tool)?.clone()))).collect();
-            let fleet = Fleet::new(Source::Canned(known), clock);
-            watch.beat(&fleet, &self.policy, self.now).await;
+            let fleet = Fleet::new(Source::Canned(known), clock.clone());
+            watch.beat(&fleet, &self.policy, &clock).await;
         }
     }
 
@@ -309,6 +338,39 @@ mod tests {
         assert!(bad.last().body.contains("Hall A") && watch.troubles().is_empty());
         world.beat(&watch).await;
         assert_eq!((bad.count(), good.count()), (4, 2));
+    }
+
+    #[tokio::test]
+    async fn a_room_check_that_was_not_taken_is_not_posted_once_its_event_has_begun() {
+        let (mut world, bad) = (World::new(), Taker::start(vec![200, 500, 500, 200]).await);
+        let watch = world.watch(&[&bad]);
+        world.beat(&watch).await;
+        event(&mut world.files, 1, NOON + 700, "Seminar");
+        world.beat(&watch).await;
+        assert!(bad.count() == 2 && bad.last().body.contains("Seminar"), "{:?}", bad.last());
+        // Before the start it is tried again, by a restarted watcher too.
+        let watch = world.watch(&[&bad]);
+        world.beat(&watch).await;
+        assert!(bad.count() == 3 && bad.last().body.contains("Seminar") && !watch.troubles().is_empty());
+        world.beat(&watch).await;
+        assert_eq!((bad.count(), watch.troubles()), (3, Vec::<String>::new()));
+        assert!(watch.known().state.queue.is_empty());
+    }
+
+    #[tokio::test]
+    async fn what_else_a_late_post_says_is_still_posted() {
+        let (mut world, bad) = (World::new(), Taker::start(vec![200, 500, 200]).await);
+        let watch = world.watch(&[&bad]);
+        world.beat(&watch).await;
+        event(&mut world.files, 1, NOON + 500, "Seminar");
+        unit(&mut world.files, 0, &json!({"Status": "offline"}));
+        world.beat(&watch).await;
+        let body = bad.last().body;
+        assert!(body.contains("Seminar") && body.contains("Hall A: offline"), "{body}");
+        world.beat(&watch).await;
+        let body = bad.last().body;
+        assert!(bad.count() == 3 && body.contains("1 new") && body.contains("Hall A: offline"), "{body}");
+        assert!(!body.contains("Seminar") && !body.contains("room check"), "{body}");
     }
 
     #[tokio::test]

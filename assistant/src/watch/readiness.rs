@@ -43,6 +43,8 @@ pub(crate) struct Check {
     pub(crate) start: i64,
     /// The answer.
     pub(crate) verdict: Verdict,
+    /// The unit is online and its recorders could not be read, so that the verdict is not to be announced.
+    pub(crate) unread: bool,
     /// What stands against it, or what is to be known.
     pub(crate) reasons: Vec<Worded>,
 }
@@ -108,6 +110,7 @@ fn judged(seen: &Seen, device: &Device, event: &Event) -> Check {
         title: shown(&event.title),
         start: event.start,
         verdict,
+        unread: device.online && !seen.recorders_read(device),
         reasons,
     }
 }
@@ -123,6 +126,9 @@ fn reasons(seen: &Seen, device: &Device) -> (Vec<Worded>, Vec<Worded>) {
             "an EC20 camera, which records nothing itself",
             "una cámara EC20, que no graba por sí misma",
         ));
+    }
+    if !seen.recorders_read(device) {
+        notes.push(Worded::new("its recorders could not be read", "no se pudieron leer sus grabadores"));
     }
     let failing = failing_recorders(device);
     for (_, name) in &failing {
@@ -207,6 +213,19 @@ mod tests {
             json!({"state": "recording"});
         let check = checks(&look(&files, NOON).await, &rules(""), 1_800).remove(0);
         assert_eq!((check.verdict, check.reasons[0].es.as_str()), (Verdict::ReadyWithNotes, "ya está grabando"));
+    }
+
+    #[tokio::test]
+    async fn recorders_that_could_not_be_read_are_a_note_and_the_verdict_is_marked() {
+        let mut files = readings();
+        event(&mut files, 0, NOON + 600, "Seminar");
+        files.remove(protocol::ask::RECORDERS);
+        let check = checks(&look(&files, NOON).await, &rules(""), 1_800).remove(0);
+        assert_eq!((check.verdict, check.unread), (Verdict::ReadyWithNotes, true));
+        assert_eq!(check.reasons[0].en, "its recorders could not be read");
+        unit(&mut files, 0, &json!({"Status": "offline"}));
+        let check = checks(&look(&files, NOON).await, &rules(""), 1_800).remove(0);
+        assert_eq!((check.verdict, check.unread), (Verdict::NotReady, false));
     }
 
     #[tokio::test]

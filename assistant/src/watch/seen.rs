@@ -8,6 +8,7 @@ use policy::limits::EVENT_HORIZON;
 use policy::observed::{Device, Events, Recorders, Team};
 use policy::tool_policy::ToolPolicy;
 use protocol::ask::{DEVICES, EVENTS, RECORDERS, SYSTEM};
+use protocol::shown::Worded;
 use reader::parse::ShapeError;
 use reader::parse::status::SystemStatus;
 use reader::parse::warnings::Warning;
@@ -165,6 +166,21 @@ impl Seen {
     pub(crate) fn warnings_of(&self, device: &Device) -> &[Warning] {
         let found = self.warnings.get(&device.id).filter(|_| device.online);
         found.map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether the recorders of this unit told their own words in this look; without them the list's word is an older one.
+    pub(crate) fn recorders_read(&self, device: &Device) -> bool {
+        self.recorders.as_ref().is_some_and(|all| all.contains_key(&device.id))
+    }
+
+    /// The names of the parts that could not be read, in both languages.
+    pub(crate) fn missing(&self) -> Vec<Worded> {
+        let parts = [
+            (self.recorders.is_none(), Worded::new("recorders", "grabadores")),
+            (self.system.is_none(), Worded::new("load and temperature", "carga y temperatura")),
+            (self.events.is_none(), Worded::new("events", "eventos")),
+        ];
+        parts.into_iter().filter(|(missing, _)| *missing).map(|(_, name)| name).collect()
     }
 
     /// Whether any recorder of this unit runs: by the recorder's own word, else by the list, which keeps the last state

@@ -210,6 +210,20 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_of_an_earlier_version_is_loaded_and_its_posts_have_no_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("watch.json");
+        let post = Post { title: "t".into(), lines: vec!["l".into()] };
+        let queued = Queued { channel: "teams".into(), post, until: None, rest: None };
+        let state = State { begun: true, queue: vec![queued], ..State::default() };
+        let text = serde_json::to_string(&state).unwrap();
+        let old = text.replace(",\"until\":null,\"rest\":null", "");
+        assert_ne!(old, text);
+        files::write_private(&file, old.as_bytes()).unwrap();
+        assert_eq!(State::load(&file), state);
+    }
+
+    #[test]
     fn ninety_days_are_kept() {
         let mut state = State::default();
         for day in 0..100 {

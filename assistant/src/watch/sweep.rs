@@ -2,6 +2,7 @@
 //! at its hour and posted once the quiet hours are over (`facts 8.4`).
 
 use crate::watch::diff::counted;
+use crate::watch::digest::unread;
 use crate::watch::findings::{Finding, is_behind};
 use crate::watch::posts::Post;
 use crate::watch::rules::{Rules, room_name};
@@ -69,9 +70,11 @@ fn post(now: &Sweep, before: Option<&Sweep>, seen: &Seen, (found, rules): (&[Fin
     let shown = if before.is_some() { &lists[..] } else { &lists[..2] };
     let mut lines: Vec<String> =
         shown.iter().flat_map(|(title, names)| listed(title.get(rules.language), names)).collect();
-    if lines.is_empty() {
+    let missing = unread(&seen.missing(), rules.language);
+    if lines.is_empty() && missing.is_none() {
         lines.push(Worded::new("All clear.", "Todo en orden.").get(rules.language).to_owned());
     }
+    lines.extend(missing);
     Post { title, lines }
 }
 

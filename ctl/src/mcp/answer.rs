@@ -116,6 +116,9 @@ fn told(refusal: &Refusal) -> Value {
     })
 }
 
+/// What an agent hears of a daemon that could not be asked.
+pub(super) const SILENT: &str = "Fleetwatch's assistant does not answer; ask again later";
+
 /// A daemon that could not be asked.
 pub(super) fn not_asked(error: &ClientError) -> Answer {
     match error {
@@ -129,10 +132,7 @@ pub(super) fn not_asked(error: &ClientError) -> Answer {
         | ClientError::Unanswered(_) => {
             // Paths and users of this machine are for whoever started the command, not for the agent.
             crate::out::complain(&error.to_string());
-            refused(&Refusal::new(
-                RefusalCode::ConnectionLost,
-                "Fleetwatch's assistant does not answer; ask again later",
-            ))
+            refused(&Refusal::new(RefusalCode::ConnectionLost, SILENT))
         }
     }
 }

@@ -23,11 +23,11 @@ impl Desk {
     /// `store_failed`.
     pub(crate) async fn doctor(&self) -> Result<ExecutorDoctor, Refusal> {
         let app = &self.app;
-        let (look, queue, head, frozen, paused) = app
+        let (look, queue, head, frozen, paused, lost) = app
             .store
             .call(|store| {
                 let (look, queue) = (store.look()?, store.queue()?);
-                Ok((look, queue, store.audit_head()?, store.is_frozen()?, store.paused_agents()?))
+                Ok((look, queue, store.audit_head()?, store.is_frozen()?, store.paused_agents()?, store.has_lost()))
             })
             .await
             .map_err(StoreError::into_refusal)?;
@@ -37,7 +37,7 @@ impl Desk {
         let refused = app.signed_out.load(Ordering::Relaxed);
         let set = Autonomy { proposes: app.config.proposes(), dry_run: app.config.behaviour.dry_run() };
         let fence = app.config.fence.as_ref().map(policy::fence::Fence::describe);
-        let past = Past { sequence: head.sequence, witness: app.witness(), started: app.started };
+        let past = Past { sequence: head.sequence, witness: app.witness(), started: app.started, lost };
         let zone = app.config.behaviour.timezone();
         let rows = vec![
             shared::policy_files(&app.config.policy_dir, &app.config.policy_hash),

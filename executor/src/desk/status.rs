@@ -27,9 +27,11 @@ impl Desk {
     /// How the executor is.
     pub(crate) async fn status(&self) -> Result<ExecutorStatus, Refusal> {
         let app = &self.app;
-        let (queue, head, frozen, paused_agents) = app
+        let (queue, head, frozen, paused_agents, lost) = app
             .store
-            .call(|store| Ok((store.queue()?, store.audit_head()?, store.is_frozen()?, store.paused_agents()?)))
+            .call(|store| {
+                Ok((store.queue()?, store.audit_head()?, store.is_frozen()?, store.paused_agents()?, store.has_lost()))
+            })
             .await
             .map_err(StoreError::into_refusal)?;
         let limits = Limits::EPIPHAN;
@@ -64,12 +66,12 @@ impl Desk {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .map(|pruned| (u64::try_from(app.clock.unix() - pruned.at).unwrap_or(0), pruned.rows)),
-            problems: self.problems(queue, frozen, &paused_agents),
+            problems: self.problems(queue, (frozen, lost), &paused_agents),
             paused_agents,
         })
     }
 
-    fn problems(&self, queue: (u64, u64), frozen: bool, paused: &[String]) -> Vec<Problem> {
+    fn problems(&self, queue: (u64, u64), (frozen, lost): (bool, bool), paused: &[String]) -> Vec<Problem> {
         let app = &self.app;
         let limits = Limits::EPIPHAN;
         let mut found = Vec::new();
@@ -103,11 +105,12 @@ impl Desk {
             "Ningún operador tiene PIN. Ejecute fleetwatchctl pin set.",
         );
         say(
-            app.started.restored > 0 || app.witness() == control::status::Witness::Newer,
+            lost || app.started.restored > 0 || app.witness() == control::status::Witness::Newer,
             RefusalCode::BindingMismatch,
-            "The database is older than its spent log or the assistant's witness: somebody restored it. Read the audit.",
-            "La base de datos es más antigua que su registro de gastos o que el testigo del asistente: alguien la \
-             restauró. Lea la auditoría.",
+            "The database is or was older than its spent log or the assistant's witness: somebody restored it, or cut its end \
+             off. Run fleetwatchctl audit verify.",
+            "La base de datos es o fue más antigua que su registro de gastos o que el testigo del asistente: alguien la \
+             restauró o le cortó el final. Ejecute fleetwatchctl audit verify.",
         );
         say(
             app.started.torn,

@@ -81,6 +81,8 @@ pub struct Store {
     keys: Keys,
     clock: Clock,
     folder: PathBuf,
+    // Whether a row tells of a loss; looked for at the start, and when a witness is newer.
+    lost: bool,
 }
 
 impl Store {
@@ -114,11 +116,12 @@ impl Store {
         let keys = Keys { store_id, audit, binding: fresh_key()?, tickets: fresh_key()? };
         let (spent, found) = SpentLog::open(&folder.join("spent.log"))?;
         let mut store =
-            Self { _alone: alone, connection, spent, keys, clock: clock.clone(), folder: folder.to_owned() };
+            Self { _alone: alone, connection, spent, keys, clock: clock.clone(), folder: folder.to_owned(), lost: false };
         if let Some(carried) = &restored {
             store.note_restored(carried)?;
         }
         let started = Started { backup: restored.is_some(), ..store.settle_start(&found)? };
+        store.look_for_losses()?;
         Ok((store, started))
     }
 
@@ -151,6 +154,16 @@ impl Store {
     /// The audit's rows behind `after`, oldest first, at most 100.
     pub(crate) fn audit_rows(&self, after: u64) -> Result<Vec<control::message::AuditRow>, StoreError> {
         audit::rows(&self.connection, after)
+    }
+
+    /// Whether a row of the audit tells that others were lost, from this start or an earlier one.
+    pub(crate) fn has_lost(&self) -> bool {
+        self.lost
+    }
+
+    fn look_for_losses(&mut self) -> Result<(), StoreError> {
+        self.lost = losses::first(&self.connection)?.is_some();
+        Ok(())
     }
 
     /// Walks the whole audit chain, and names the row that tells of a loss when the chain fits.

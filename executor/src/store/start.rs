@@ -118,6 +118,7 @@ impl Store {
         })?;
         self.keys.binding = super::fresh_key()?;
         self.keys.tickets = super::fresh_key()?;
+        self.look_for_losses()?;
         Ok(WitnessVerdict::Newer)
     }
 }

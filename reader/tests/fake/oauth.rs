@@ -72,7 +72,7 @@ impl Signing {
         let mut attempt = sign_in.begin(0).await.unwrap();
         browse(&attempt, "code=the-code").await;
         let new = ended(&sign_in, &mut attempt).await.unwrap();
-        sign_in.adopt(new).await.unwrap();
+        sign_in.adopt(&new).await.unwrap();
         sign_in
     }
 

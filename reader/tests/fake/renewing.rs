@@ -3,8 +3,8 @@
 use crate::oauth::{Signing, Twist, client, form, hall, stored};
 use crate::server::{Fake, Request, http, raw_json, reply, team_call};
 use reader::error::{ReadError, Why};
-use reader::token::{NoPass, Trouble, Which};
-use serde_json::json;
+use reader::token::{NoPass, SignIn, Trouble, Which};
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -165,6 +165,56 @@ async fn a_sign_in_that_ends_before_its_time_is_explained() {
     assert_eq!(stored(&server.path())["dead"], "early");
 }
 
+async fn signed_in_without_a_refresh_token(server: &Signing) -> Arc<SignIn> {
+    server.signed_in().await;
+    let mut file = stored(&server.path());
+    file["refresh_token"] = Value::Null;
+    std::fs::write(server.path(), file.to_string()).unwrap();
+    server.load()
+}
+
+#[tokio::test]
+async fn an_error_that_echoes_a_rooms_name_ends_no_sign_in_that_cannot_be_renewed() {
+    let busy = Arc::new(AtomicUsize::new(1));
+    let flag = Arc::clone(&busy);
+    let server = Signing::start(move |request| match request.rpc() {
+        "tools/call" if flag.load(Ordering::SeqCst) == 1 => {
+            let text = json!([{"type": "text", "text": "Room 401 Unauthorized is busy"}]);
+            Twist::Reply(reply(request, &json!({"content": text, "isError": true})).unwrap())
+        }
+        _ => Twist::Usual,
+    })
+    .await;
+    let sign_in = signed_in_without_a_refresh_token(&server).await;
+    let reader = client(&sign_in);
+    let error = team_call(&reader).await.unwrap_err();
+    assert!(matches!(error, ReadError::Failed { why: Why::NotRenewed, .. }), "{error}");
+    assert_eq!((renewals(&server), server.fake.count("tools/call")), (0, 1));
+    assert!(sign_in.facts().usable && server.load().facts().usable, "it goes on, after a restart too");
+    busy.store(0, Ordering::SeqCst);
+    assert_eq!(team_call(&reader).await.unwrap().value(), &hall());
+    // Its last seconds are no end yet; the end is.
+    server.hand.advance(3_590);
+    assert_eq!(sign_in.pass(60).await.unwrap_err(), NoPass::NotRenewed);
+    assert!(sign_in.facts().usable);
+    server.hand.advance(10);
+    assert!(matches!(team_call(&reader).await, Err(ReadError::NotSignedIn { .. })));
+    assert_eq!(stored(&server.path())["dead"], "ran_out");
+}
+
+#[tokio::test]
+async fn a_real_401_ends_a_sign_in_that_cannot_be_renewed() {
+    let server = Signing::start(|request| match (request.path(), request.rpc()) {
+        ("/mcp", "tools/call") => Twist::Reply(http("401 Unauthorized", "", b"")),
+        _ => Twist::Usual,
+    })
+    .await;
+    let sign_in = signed_in_without_a_refresh_token(&server).await;
+    assert!(matches!(team_call(&client(&sign_in)).await, Err(ReadError::NotSignedIn { .. })));
+    assert_eq!(stored(&server.path())["dead"], "early");
+    assert!(sign_in.facts().is_dead());
+}
+
 #[tokio::test]
 async fn many_at_once_and_two_processes_renew_once() {
     let server = Signing::start(usual).await;
@@ -210,10 +260,10 @@ async fn a_write_is_given_a_token_that_lasts() {
     let sign_in = server.signed_in().await;
     server.hand.advance(3_530);
     let before = sign_in.generation();
-    assert_eq!(sign_in.pass(60).await.unwrap().as_bytes(), b"Bearer access-1-never-show");
+    assert_eq!(sign_in.pass(60).await.unwrap().0.as_bytes(), b"Bearer access-1-never-show");
     assert_eq!(sign_in.generation(), before);
     server.hand.advance(20);
-    assert_eq!(sign_in.pass(60).await.unwrap().as_bytes(), b"Bearer access-2-never-show");
+    assert_eq!(sign_in.pass(60).await.unwrap().0.as_bytes(), b"Bearer access-2-never-show");
     assert!(sign_in.generation() > before);
     assert!(!format!("{:?}", sign_in.pass(60).await.unwrap()).contains("never-show"));
 }

@@ -37,7 +37,7 @@ async fn a_sign_in_is_made_kept_private_and_used_without_a_restart() {
     assert!(page.starts_with("HTTP/1.1 200 OK\r\n") && page.contains("no-store"), "{page}");
     let new = ended(&sign_in, &mut attempt).await.unwrap();
     assert!(!sign_in.facts().usable, "not before it is kept");
-    sign_in.adopt(new).await.unwrap();
+    sign_in.adopt(&new).await.unwrap();
 
     assert_eq!(server.path().metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let file = stored(&server.path());
@@ -279,6 +279,21 @@ async fn signing_out_takes_the_refresh_token_back_first_and_forgets_in_any_case(
         assert_eq!(sign_in.facts().trouble, Some(Trouble::Missing(Which::Normal)));
         assert_eq!(sign_in.sign_out().await.unwrap(), SignedOut::Nothing);
     }
+}
+
+#[tokio::test]
+async fn a_new_sign_in_that_cannot_be_stored_can_still_be_taken_back() {
+    let server = Signing::start(usual).await;
+    let sign_in = server.load();
+    let mut attempt = sign_in.begin(0).await.unwrap();
+    browse(&attempt, "code=the-code").await;
+    let new = ended(&sign_in, &mut attempt).await.unwrap();
+    // A folder where the file should be.
+    std::fs::create_dir(server.path()).unwrap();
+    sign_in.adopt(&new).await.unwrap_err();
+    assert!(!sign_in.facts().usable);
+    assert_eq!(new.forget().await, SignedOut::Revoked);
+    assert_eq!(server.asked("/revoke").len(), 2);
 }
 
 #[tokio::test]

@@ -31,6 +31,24 @@ pub(crate) struct Post {
     pub(crate) lines: Vec<String>,
 }
 
+/// A post, and how long it is worth saying.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Timed {
+    /// The post.
+    pub(crate) post: Post,
+    /// The earliest start among its verdicts, Unix seconds: from then on it is not posted. Nothing when it holds none.
+    pub(crate) until: Option<i64>,
+    /// The same without the verdicts, to be posted instead from then on; nothing when nothing is left.
+    pub(crate) rest: Option<Post>,
+}
+
+impl Timed {
+    /// A post that is worth saying at any time.
+    pub(crate) fn always(post: Post) -> Self {
+        Self { post, until: None, rest: None }
+    }
+}
+
 /// A post that one channel has not taken yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,6 +57,19 @@ pub(crate) struct Queued {
     pub(crate) channel: String,
     /// The post.
     pub(crate) post: Post,
+    /// As in [`Timed`]; an older file has none.
+    #[serde(default)]
+    pub(crate) until: Option<i64>,
+    /// As in [`Timed`]; an older file has none.
+    #[serde(default)]
+    pub(crate) rest: Option<Post>,
+}
+
+impl Queued {
+    /// Whether its time is over.
+    pub(crate) fn is_late(&self, now: i64) -> bool {
+        self.until.is_some_and(|until| until <= now)
+    }
 }
 
 /// Why a channel did not take a post: the class alone, since an error of the client can hold the address.

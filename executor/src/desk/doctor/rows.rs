@@ -28,6 +28,8 @@ pub(super) struct Past {
     pub(super) sequence: u64,
     pub(super) witness: Witness,
     pub(super) started: Started,
+    /// Whether a row tells of a loss, from this start or an earlier one.
+    pub(super) lost: bool,
 }
 
 pub(super) fn fence(fence: Option<&str>, proposes: bool) -> Row {
@@ -83,8 +85,8 @@ pub(super) fn agents(paused: &[String]) -> Row {
     }
     let names = paused.join(", ");
     row(Check::Agents, Grade::Warn, format!("paused: {names}"), format!("en pausa: {names}")).advise(
-        "Look at what it proposed, then run fleetwatchctl approvals resume-agent.",
-        "Mire lo que propuso y luego ejecute fleetwatchctl approvals resume-agent.",
+        "Look at what it proposed, then run fleetwatchctl approvals agents resume LABEL.",
+        "Mire lo que propuso y luego ejecute fleetwatchctl approvals agents resume ETIQUETA.",
     )
 }
 
@@ -257,6 +259,9 @@ pub(super) fn audit(past: Past) -> Row {
     }
     if past.started.restored > 0 {
         return bad("the database is older than its spent log", "la base de datos es anterior a su registro de gastos");
+    }
+    if past.lost {
+        return bad("rows are missing, as an earlier start found", "faltan filas, como ya notó un arranque anterior");
     }
     if past.started.torn {
         return bad("a line of the spent log was torn", "una línea del registro de gastos estaba cortada");

@@ -109,7 +109,9 @@ fn an_old_backup_warns_and_none_is_told() {
 
 #[test]
 fn every_sign_of_an_old_database_fails() {
-    let of = |witness, started| grade(&rows::audit(Past { sequence: 9, witness, started }));
+    let of = |witness, started| grade(&rows::audit(Past { sequence: 9, witness, started, lost: false }));
+    let lost = rows::audit(Past { sequence: 9, witness: Witness::Agrees, started: Started::default(), lost: true });
+    assert_eq!(grade(&lost), Grade::Fail, "a restart does not make it unsaid");
     let calm = Started::default();
     assert_eq!(of(Witness::Agrees, calm), Grade::Ok);
     assert_eq!(of(Witness::Unwitnessed, calm), Grade::Info);

@@ -1,4 +1,5 @@
 use super::*;
+use crate::store::start::WitnessVerdict;
 
 #[test]
 fn every_table_has_a_retention_class() {
@@ -50,6 +51,47 @@ fn a_restored_backup_is_the_old_story_with_every_live_row_expired() {
     let (world, started) = world.restart();
     assert_eq!(started, Started::default());
     assert_eq!(world.store.verify_audit().unwrap().broken, None);
+    assert!(!world.store.has_lost());
+}
+
+#[test]
+fn a_restore_that_was_ordered_excuses_one_newer_witness_and_no_more() {
+    let mut world = World::new();
+    let backup = world.store.backup().unwrap();
+    for _ in 0..3 {
+        let number = world.pending();
+        world.deny(number).unwrap();
+    }
+    world.store.stage_restore(&backup, "ana", "command").unwrap();
+    let newer = world.store.audit_head().unwrap();
+    let (mut world, _) = world.restart();
+    assert_eq!(world.store.judge_witness(&newer).unwrap(), WitnessVerdict::Newer);
+    assert_eq!((world.store.verify_audit().unwrap().broken, world.store.has_lost()), (None, false));
+    assert_eq!(world.store.judge_witness(&newer).unwrap(), WitnessVerdict::Newer);
+    let (_, lost) = world.store.verify_audit().unwrap().broken.unwrap();
+    assert!(lost.contains("the assistant held row") && world.store.has_lost(), "{lost}");
+}
+
+#[test]
+fn a_database_that_was_put_back_by_hand_is_a_loss_also_at_the_next_start() {
+    let mut world = World::new();
+    let state = world.folder.path().join("state");
+    world.sql("PRAGMA wal_checkpoint(TRUNCATE)");
+    std::fs::copy(state.join("store.db"), state.join("old.db")).unwrap();
+    let spent = world.approved();
+    drop(world.store.consume(spent).unwrap());
+    let World { folder, clock, time, store, ana, drafts } = world;
+    drop(store);
+    for name in ["store.db-wal", "store.db-shm"] {
+        let _gone = std::fs::remove_file(state.join(name));
+    }
+    std::fs::rename(state.join("old.db"), state.join("store.db")).unwrap();
+    let (store, started) = Store::open(&state, &clock).unwrap();
+    assert_eq!(started.restored, 1);
+    let world = World { folder, clock, time, store, ana, drafts };
+    let (world, _) = world.restart();
+    let (_, lost) = world.store.verify_audit().unwrap().broken.unwrap();
+    assert!(lost.contains("spent approvals") && world.store.has_lost(), "{lost}");
 }
 
 #[test]
