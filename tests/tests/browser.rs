@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests {
     use control::message::{ExecutorSays, OperatorSays};
-    use fleetwatch_tests::demo::Demo;
+    use fleetwatch_tests::demo::{Demo, PATIENCE, PROMPT};
     use fleetwatch_tests::world::{World, must, recording, skipped, some, units, until};
     use fleetwatch_tests::{target_folder, workspace_root};
     use protocol::ids::ProposalNumber;
@@ -246,7 +246,11 @@ mod tests {
             &["20301000003", "[\"20301000003-1\"]", "Escrito por el asistente, sin comprobar"],
         );
         holds(&seen["outcome"]["facts"], &["operator", "página"]);
-        let shown = demo.enter("/history");
+        // What became of each is told by itself, with a prompt behind it.
+        let mut shown = demo.enter("/history");
+        while !(1..=3).all(|number| shown.contains(&format!("Proposal {number} "))) {
+            shown += &must(demo.terminal.wait_for(PROMPT, PATIENCE), "the history");
+        }
         let state = |number: u32| {
             let (_, rest) = shown.split_once(&format!("Proposal {number} ")).unwrap();
             rest.split_once("State").unwrap().1.split_whitespace().next().unwrap().to_owned()
