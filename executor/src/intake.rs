@@ -153,6 +153,9 @@ impl Intake {
         let limits = limits.await;
         let context = self.context(limits.map_err(StoreError::into_refusal));
         let Some(call) = call else {
+            // What cannot be understood is other content than anything that was admitted.
+            let request = draft.request.clone();
+            app.store.call(move |store| store.check_unused(&request)).await.map_err(StoreError::into_refusal)?;
             return Err(refusal_of(chain.refuse(None, &context)));
         };
         if Chain::before_read(&call, &context).is_err() {

@@ -43,6 +43,16 @@ impl Store {
     pub(crate) fn recorded(&mut self, asked: &Asked) -> Result<Option<ProposalNumber>, StoreError> {
         recorded_answer(&self.connection, asked)
     }
+
+    /// Whether no proposal has this request id.
+    ///
+    /// # Errors
+    /// `id_conflict` when one has, or [`StoreError`].
+    pub(crate) fn check_unused(&mut self, request: &Label) -> Result<(), StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM proposals WHERE request = ?)";
+        let used: bool = self.connection.query_row(sql, [request.as_str()], |r| r.get(0))?;
+        if used && stands(RefusalCode::IdConflict) { Err(StoreError::refused(RefusalCode::IdConflict)) } else { Ok(()) }
+    }
 }
 
 /// The same request id with the same content in the same turn was answered before; anything else is a conflict: a number

@@ -115,8 +115,15 @@ impl Store {
         let store_id = store_id(&connection)?;
         let keys = Keys { store_id, audit, binding: fresh_key()?, tickets: fresh_key()? };
         let (spent, found) = SpentLog::open(&folder.join("spent.log"))?;
-        let mut store =
-            Self { _alone: alone, connection, spent, keys, clock: clock.clone(), folder: folder.to_owned(), lost: false };
+        let mut store = Self {
+            _alone: alone,
+            connection,
+            spent,
+            keys,
+            clock: clock.clone(),
+            folder: folder.to_owned(),
+            lost: false,
+        };
         if let Some(carried) = &restored {
             store.note_restored(carried)?;
         }

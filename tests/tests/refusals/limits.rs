@@ -127,8 +127,10 @@ fn a_flood_is_turned_away_and_a_request_id_means_one_thing() {
     let one = draft(RECORD, recording("start", &hall, 1).to_string().as_bytes(), "why");
     let number = must(turn.draft(one.clone()), "a draft");
     assert_eq!(turn.draft(one.clone()), Ok(number), "the same again is the same proposal");
-    let other = protocol::propose::Propose { reason: "another reason".to_owned(), ..one };
+    let other = protocol::propose::Propose { reason: "another reason".to_owned(), ..one.clone() };
     assert_eq!(code_of(turn.draft(other)), Code::IdConflict);
+    let broken = protocol::propose::Propose { arguments: b"{".to_vec(), ..one.clone() };
+    assert_eq!(code_of(turn.draft(broken)), Code::IdConflict);
     assert_eq!(world.control().history().len(), 1);
     assert_eq!(world.writes(), []);
 }

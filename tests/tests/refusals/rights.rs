@@ -106,3 +106,36 @@ fn a_right_that_goes_between_click_and_decision_decides_nothing() {
     still_waits(&world, numbers[0]);
     assert_eq!(world.audit("approval").len(), 0);
 }
+
+#[test]
+fn a_yes_that_is_looked_at_while_the_executor_stops_runs_nothing() {
+    let mut world = World::builder().without_assistant().with_proxies().start();
+    let number = one(&world);
+    let mut operator = world.control();
+    let card = read_all(&mut operator, &[number]).remove(0);
+    let yes = operator.yes_to(&card);
+    let held = Arc::new(AtomicUsize::new(0));
+    let counted = held.clone();
+    some(world.proxies.as_ref(), "a proxy").0.rule(move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        Fate::Hold
+    });
+    let socket = world.folder().join("run/control/control.sock");
+    scope(|threads| {
+        let clicked = threads.spawn(move || operator.decide(yes));
+        until(SOON, "a read of the fleet", || (held.load(Ordering::SeqCst) > 0).then_some(()));
+        world.executor().signal("TERM");
+        let closed = || std::os::unix::net::UnixStream::connect(&socket).is_err().then_some(());
+        until(SOON, "an executor that takes nobody in", closed);
+        some(world.proxies.as_ref(), "a proxy").0.release();
+        // Told, or hung up on: the process may be gone before the word is out.
+        if let Ok(Ok(news)) = clicked.join() {
+            let _: () = must(Err(format!("{news:?}")), "a yes while stopping");
+        }
+    });
+    assert_eq!(world.stop_executor(), Some(0));
+    assert_eq!(world.writes(), []);
+    world.start_executor();
+    assert_eq!(world.audit("approval").len(), 0);
+    assert_eq!(world.state_of(number), ProposalState::ExpiredSeen);
+}
