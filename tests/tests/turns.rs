@@ -355,7 +355,7 @@ fn an_old_database_that_came_back_is_seen_by_spent_log_and_witness() {
         let doctor = world.ctl(&["doctor"]);
         let told = String::from_utf8_lossy(&doctor.stdout).into_owned();
         assert!(
-            doctor.status.code() == Some(1) && told.contains("rows are missing") || told.contains("old database"),
+            doctor.status.code() == Some(1) && (told.contains("rows are missing") || told.contains("old database")),
             "{told}"
         );
         let verified = world.ctl(&["audit", "verify"]);
