@@ -199,7 +199,7 @@ fn what_the_device_refuses_is_an_error_and_what_it_does_is_told() {
     let number = must(world.propose("a", "batch_recording", &recording("start", &court, 1)), "a proposal");
     let news = must(world.approve(number), "the yes");
     assert_eq!(news.state, ProposalState::Error);
-    assert_eq!(news.detail, format!("{court}-1: Device is busy"));
+    assert_eq!(news.detail, format!("{court}-1: Device is busy; read back: channel 1 is recording"));
     assert_eq!(world.writes().len(), 1);
     let arguments = json!({ "device_ids": [format!("{court}-1")], "action": "start" });
     assert_eq!(world.writes()[0].arguments, arguments);

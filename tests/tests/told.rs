@@ -27,7 +27,7 @@ mod tests {
         vec![
             (RECORD, recording("start", &room("Chapel"), 1), words(&["channel 1 is recording"])),
             ("batch_reboot", units(&room("Courtroom 4")), words(&["the unit is offline, firmware 4."])),
-            ("batch_firmware_update", units(&room("Studio 2")), words(&["the unit is offline, firmware 4."])),
+            ("batch_firmware_update", units(&room("Studio 2")), words(&["the unit is offline, firmware "])),
             (
                 "start_stream_endpoint",
                 stream(2, &hall),

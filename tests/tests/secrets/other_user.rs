@@ -14,6 +14,7 @@ use protocol::frame;
 use protocol::hello::{Hello, Reply, Request};
 use protocol::ids::{Label, ProposalNumber};
 use protocol::propose::{AssistantSays, ExecutorSays, LinkKind, ProposalState};
+use protocol::signin::Pasted;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -159,6 +160,10 @@ fn operators_words(world: &World, stolen: &Stolen) -> Vec<OperatorSays> {
         OperatorSays::PageCode { pin: pin() },
         OperatorSays::ProposeUndo { number },
         OperatorSays::PinSet { old: Some(pin()), new: typed("another-pin-1") },
+        OperatorSays::Login { known: Some(Vec::new()), pin: pin() },
+        OperatorSays::LoginCallback { address: Pasted::new("http://127.0.0.1:8765/callback?code=c&state=s") },
+        OperatorSays::LoginWait,
+        OperatorSays::Logout { pin: pin() },
         OperatorSays::AgentResume { agent: some(Label::new("agent"), "a label"), pin: pin() },
         OperatorSays::Thaw { pin: pin() },
         OperatorSays::Restore { pin: Some(pin()), total: 4, bytes: vec![1; 4] },

@@ -24,6 +24,26 @@ fn open_files(pid: u32) -> Vec<PathBuf> {
     links.filter(|link| link.is_absolute() && !link.starts_with("/dev") && !link.starts_with("/proc")).collect()
 }
 
+// An answer of the model as its API streams it.
+fn streamed(text: &str) -> Fate {
+    let events = [
+        json!({ "type": "message_start", "message": { "id": "m", "type": "message", "role": "assistant", "model": "stand-in",
+            "content": [], "stop_reason": null, "stop_sequence": null,
+            "usage": { "input_tokens": 1, "output_tokens": 1 } } }),
+        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
+        json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": text } }),
+        json!({ "type": "content_block_stop", "index": 0 }),
+        json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn", "stop_sequence": null },
+            "usage": { "output_tokens": 1 } }),
+        json!({ "type": "message_stop" }),
+    ];
+    let event =
+        |event: &serde_json::Value| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or(""));
+    let body: String = events.iter().map(event).collect();
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n";
+    Fate::Answer(format!("{head}content-length: {}\r\n\r\n{body}", body.len()))
+}
+
 #[test]
 fn neither_a_question_nor_a_prompt_nor_an_answer_is_on_the_disk() {
     let loud = |name: &str| (name.to_owned(), "trace".to_owned());
@@ -36,10 +56,7 @@ fn neither_a_question_nor_a_prompt_nor_an_answer_is_on_the_disk() {
         let proxy = &some(world.proxies.as_ref(), "the proxies").1;
         proxy.rule(move |_| rule.clone());
     };
-    let message = json!({ "id": "m", "type": "message", "role": "assistant", "model": "stand-in",
-        "content": [{ "type": "text", "text": ANSWERED }], "stop_reason": "end_turn",
-        "usage": { "input_tokens": 1, "output_tokens": 1 } });
-    model(&world, ok(&message.to_string()));
+    model(&world, streamed(ANSWERED));
     let question = format!("Which rooms aren't ready for the {ASKED}?");
     assert!(answered(&world.ask(&question)).0.contains(ANSWERED), "the turn went well");
     for failure in [
@@ -75,5 +92,7 @@ fn neither_a_question_nor_a_prompt_nor_an_answer_is_on_the_disk() {
     }
     let kept = files_under(&folder.join("assistant"));
     let names: Vec<_> = kept.iter().filter_map(|path| path.file_name()?.to_str()).collect();
-    assert!(names.iter().all(|name| name.starts_with("witness")), "the assistant keeps one thing: {names:?}");
+    // The audit's head, and what the watcher has told.
+    let known = |name: &&str| ["watch", "witness"].iter().any(|known| name.starts_with(known));
+    assert!(names.iter().all(known), "the assistant keeps two things: {names:?}");
 }
