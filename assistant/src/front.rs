@@ -13,9 +13,8 @@ use policy::tool_policy;
 use protocol::ask::{AssistantSays, OfferedTool};
 use protocol::canonical::Canonical;
 use protocol::ids::ProposalNumber;
-use protocol::propose::{AssistantSays as Word, ExecutorSays, LinkKind, MAX_REASON, Origin};
+use protocol::propose::{AssistantSays as Word, ExecutorSays, LinkKind, Origin};
 use protocol::refusal::{Refusal, RefusalCode};
-use serde_json::json;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -60,30 +59,12 @@ pub(crate) fn offered(desk: &Desk) -> Vec<OfferedTool> {
 }
 
 fn propose_tool(desk: &Desk) -> OfferedTool {
-    let entries: Vec<_> = desk.policy.proposable().collect();
-    let names: Vec<_> = entries.iter().map(|entry| entry.tool().as_str()).collect();
-    let lines: Vec<_> = entries.iter().map(|entry| tool_policy::describe_fields(entry)).collect();
+    let (changes, schema) = tools::changes(&desk.policy);
     let description = format!(
         "Proposes one change. Nothing runs: a person sees a card and approves or denies it; you get the proposal's number \
          at once and ask proposal_status what became of it. Propose only what the people you work for asked for, with \
-         ids from readings, never names. The changes and their arguments:\n{}",
-        lines.join("\n")
+         ids from readings, never names. The changes and their arguments:\n{changes}"
     );
-    let schema = json!({
-        "type": "object",
-        "properties": {
-            "tool": {"type": "string", "enum": names, "description": "Which change."},
-            "arguments": {"type": "object", "description": "The change's own arguments."},
-            "reason": {
-                "type": "string",
-                "minLength": 1,
-                "maxLength": MAX_REASON,
-                "description": "Why, in one plain sentence for the person who decides."
-            }
-        },
-        "required": ["tool", "arguments", "reason"],
-        "additionalProperties": false
-    });
     OfferedTool { name: PROPOSE.to_owned(), description, schema: schema.to_string().into_bytes() }
 }
 
@@ -190,6 +171,7 @@ mod tests {
     use protocol::hello::Reply;
     use protocol::propose::{News, ProposalState};
     use serde_json::Value;
+    use serde_json::json;
     use tokio::net::UnixStream;
 
     // The one word that is told.

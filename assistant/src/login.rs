@@ -54,7 +54,7 @@ impl Asker {
         self.may_sign_in()?;
         // Begun anew on the same connection: the older one ends first.
         self.attempt = None;
-        let attempt = live(desk)?.sign_in().begin(desk.callback_port).await.map_err(|error| refusal(&error))?;
+        let attempt = live(desk)?.sign_in().begin(desk.callback_port).await.map_err(OauthError::refusal)?;
         let link = LoginLink { url: attempt.link().to_owned(), host: attempt.host().to_owned(), seconds: PERSON };
         self.attempt = Some(attempt);
         Ok(AssistantSays::LoginLink(link))
@@ -66,7 +66,7 @@ impl Asker {
         if address.expose().len() > MAX_PASTED {
             return Err(Refusal::bare(RefusalCode::TooLarge));
         }
-        attempt.paste(address.expose()).map_err(|error| refusal(&error))?;
+        attempt.paste(address.expose()).map_err(OauthError::refusal)?;
         Ok(AssistantSays::LoginWaiting)
     }
 
@@ -76,7 +76,7 @@ impl Asker {
         let sign_in = live(desk)?.sign_in();
         let Some(ended) = sign_in.signed(attempt, WAIT).await else { return Ok(AssistantSays::LoginWaiting) };
         self.attempt = None;
-        let new: NewSignIn = ended.map_err(|error| refusal(&error))?;
+        let new: NewSignIn = ended.map_err(OauthError::refusal)?;
         if let Err(error) = sign_in.adopt(&new).await {
             // The server has given the tokens out: what is not kept must not live on there.
             let revoked = new.forget().await == SignedOut::Revoked;
@@ -120,23 +120,6 @@ fn live(desk: &Desk) -> Result<&ReadClient, Refusal> {
 
 fn none_begun() -> Refusal {
     Refusal::new(RefusalCode::SignInFailed, "no sign-in is under way on this connection")
-}
-
-fn refusal(error: &OauthError) -> Refusal {
-    match error {
-        OauthError::Busy => Refusal::bare(RefusalCode::SignInBusy),
-        OauthError::Denied
-        | OauthError::Machine
-        | OauthError::Misbehaved(_)
-        | OauthError::NotThisCallback
-        | OauthError::OtherIssuer
-        | OauthError::Port(_)
-        | OauthError::Refused(_)
-        | OauthError::Status(_)
-        | OauthError::Store
-        | OauthError::TimedOut
-        | OauthError::Unreachable => Refusal::new(RefusalCode::SignInFailed, &error.to_string()),
-    }
 }
 
 #[cfg(test)]

@@ -28,29 +28,11 @@ impl<'a> Teller<'a> {
     /// # Errors
     /// [`LinkError`] when the asker does not take it.
     pub(crate) async fn tell(&mut self, say: AssistantSays) -> Result<(), LinkError> {
-        match &say {
-            AssistantSays::Piece { .. } => (self.open, self.standing) = (true, true),
-            AssistantSays::Answer { .. } | AssistantSays::PiecesVoid => (self.open, self.standing) = (false, false),
-            AssistantSays::CapturePart { .. }
-            | AssistantSays::Data { .. }
-            | AssistantSays::DeviceIds { .. }
-            | AssistantSays::Doctor(_)
-            | AssistantSays::Done
-            | AssistantSays::Hello(_)
-            | AssistantSays::Live(_)
-            | AssistantSays::LoginLink(_)
-            | AssistantSays::LoginWaiting
-            | AssistantSays::NotProposed(_)
-            | AssistantSays::Offered(_)
-            | AssistantSays::Proposed { .. }
-            | AssistantSays::Reading { .. }
-            | AssistantSays::Refused(_)
-            | AssistantSays::Report { .. }
-            | AssistantSays::SignedIn(_)
-            | AssistantSays::SignedOut { .. }
-            | AssistantSays::Standing(_)
-            | AssistantSays::Status(_) => self.open = false,
-        }
+        let piece = matches!(say, AssistantSays::Piece { .. });
+        // Any other word parts the pieces before it from those behind it; these two also say what became of them.
+        self.open = piece;
+        self.standing =
+            piece || self.standing && !matches!(say, AssistantSays::Answer { .. } | AssistantSays::PiecesVoid);
         self.sender.send(&Reply { id: self.id, say }, SEND).await
     }
 

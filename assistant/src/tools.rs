@@ -62,28 +62,39 @@ fn read_tool(name: &str) -> Offer {
 }
 
 fn propose_tool(policy: &ToolPolicy) -> Offer {
+    let (changes, schema) = changes(policy);
+    let description = format!(
+        "Proposes one change. Nothing runs: a person approves or denies it on a separate page, and you get the proposal's \
+         number at once. Only for what the operator asked for. Every id must come from a reading of this conversation. \
+         The changes and their arguments:\n{changes}"
+    );
+    Offer { name: PROPOSE.to_owned(), description, schema, ends_prefix: false }
+}
+
+/// What can be proposed, a line each in name order, and the schema of proposing one: the same for the model and for other
+/// agents.
+pub(crate) fn changes(policy: &ToolPolicy) -> (String, Value) {
     let mut entries: Vec<_> =
         policy.proposable().map(|entry| (entry.tool().as_str(), tool_policy::describe_fields(entry))).collect();
     entries.sort_unstable();
     let names: Vec<_> = entries.iter().map(|(name, _)| *name).collect();
     let lines: Vec<_> = entries.iter().map(|(_, line)| line.as_str()).collect();
-    let description = format!(
-        "Proposes one change. Nothing runs: a person approves or denies it on a separate page, and you get the proposal's \
-         number at once. Only for what the operator asked for. Every id must come from a reading of this conversation. \
-         The changes and their arguments:\n{}",
-        lines.join("\n")
-    );
     let schema = json!({
         "type": "object",
         "properties": {
             "tool": {"type": "string", "enum": names, "description": "Which change."},
             "arguments": {"type": "object", "description": "The change's own arguments."},
-            "reason": {"type": "string", "maxLength": MAX_REASON, "description": "Why, in one plain sentence for the person who decides."}
+            "reason": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": MAX_REASON,
+                "description": "Why, in one plain sentence for the person who decides."
+            }
         },
         "required": ["tool", "arguments", "reason"],
         "additionalProperties": false
     });
-    Offer { name: PROPOSE.to_owned(), description, schema, ends_prefix: false }
+    (lines.join("\n"), schema)
 }
 
 /// What a read tool is for.

@@ -208,29 +208,14 @@ pub(crate) async fn turn_into(
 
 /// Shows what of an answer has come; any other word stands on a line of its own.
 fn write_live(written: &mut Written, say: &AssistantSays, (session, out): (&Session, &mut Out)) {
-    match say {
-        AssistantSays::Answer { text, .. } => written.answer(text, (session, out)),
-        AssistantSays::Piece { text } => written.piece(text, (session, out)),
-        AssistantSays::PiecesVoid => written.void((session, out)),
-        AssistantSays::CapturePart { .. }
-        | AssistantSays::Data { .. }
-        | AssistantSays::DeviceIds { .. }
-        | AssistantSays::Doctor(_)
-        | AssistantSays::Done
-        | AssistantSays::Hello(_)
-        | AssistantSays::Live(_)
-        | AssistantSays::LoginLink(_)
-        | AssistantSays::LoginWaiting
-        | AssistantSays::NotProposed(_)
-        | AssistantSays::Offered(_)
-        | AssistantSays::Proposed { .. }
-        | AssistantSays::Reading { .. }
-        | AssistantSays::Refused(_)
-        | AssistantSays::Report { .. }
-        | AssistantSays::SignedIn(_)
-        | AssistantSays::SignedOut { .. }
-        | AssistantSays::Standing(_)
-        | AssistantSays::Status(_) => written.part((session, out)),
+    if let AssistantSays::Answer { text, .. } = say {
+        written.answer(text, (session, out));
+    } else if let AssistantSays::Piece { text } = say {
+        written.piece(text, (session, out));
+    } else if *say == AssistantSays::PiecesVoid {
+        written.void((session, out));
+    } else {
+        written.part((session, out));
     }
 }
 

@@ -391,6 +391,11 @@ impl Asking {
         self.line.hear(TURN).await
     }
 
+    /// What a word means that was not asked for: a refusal, or an assistant out of order.
+    pub(crate) fn unexpected(say: AssistantSays) -> ClientError {
+        if let AssistantSays::Refused(refusal) = say { ClientError::Refused(refusal) } else { Self::surprise() }
+    }
+
     /// How the assistant is.
     ///
     /// # Errors

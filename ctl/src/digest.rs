@@ -59,29 +59,13 @@ fn told(session: &Session, out: &mut Out, (text, good): (&str, bool), json: bool
 async fn reported(asking: &mut Asking) -> Result<(String, bool), ClientError> {
     let mut report = None;
     loop {
-        match asking.hear().await? {
-            AssistantSays::Report { text, good } => report = Some((text, good)),
-            AssistantSays::Done => return report.ok_or_else(Asking::surprise),
-            AssistantSays::Refused(refusal) => return Err(ClientError::Refused(refusal)),
-            AssistantSays::Answer { .. }
-            | AssistantSays::CapturePart { .. }
-            | AssistantSays::Data { .. }
-            | AssistantSays::DeviceIds { .. }
-            | AssistantSays::Doctor(_)
-            | AssistantSays::Live(_)
-            | AssistantSays::Offered(_)
-            | AssistantSays::Standing(_)
-            | AssistantSays::Hello(_)
-            | AssistantSays::LoginLink(_)
-            | AssistantSays::LoginWaiting
-            | AssistantSays::NotProposed(_)
-            | AssistantSays::Piece { .. }
-            | AssistantSays::PiecesVoid
-            | AssistantSays::Proposed { .. }
-            | AssistantSays::Reading { .. }
-            | AssistantSays::SignedIn(_)
-            | AssistantSays::SignedOut { .. }
-            | AssistantSays::Status(_) => return Err(Asking::surprise()),
+        let say = asking.hear().await?;
+        if let AssistantSays::Report { text, good } = say {
+            report = Some((text, good));
+        } else if say == AssistantSays::Done {
+            return report.ok_or_else(Asking::surprise);
+        } else {
+            return Err(Asking::unexpected(say));
         }
     }
 }
@@ -118,39 +102,20 @@ async fn captured(session: &Session) -> Result<BTreeMap<&'static str, Vec<u8>>, 
     asking.say(AskerSays::Capture).await?;
     let (mut files, mut whole, mut size) = (BTreeMap::<&'static str, Vec<u8>>::new(), 0, 0_usize);
     loop {
-        match asking.hear().await? {
-            AssistantSays::CapturePart { tool, bytes, last } => {
-                // The name becomes a file's name, so only a known one is taken.
-                let known = READINGS.into_iter().find(|known| *known == tool).ok_or_else(Asking::surprise)?;
-                size = size.saturating_add(bytes.len());
-                if size > MOST {
-                    return Err(Asking::surprise());
-                }
-                files.entry(known).or_default().extend_from_slice(&bytes);
-                whole += usize::from(last);
+        let say = asking.hear().await?;
+        if let AssistantSays::CapturePart { tool, bytes, last } = say {
+            // The name becomes a file's name, so only a known one is taken.
+            let known = READINGS.into_iter().find(|known| *known == tool).ok_or_else(Asking::surprise)?;
+            size = size.saturating_add(bytes.len());
+            if size > MOST {
+                return Err(Asking::surprise());
             }
-            AssistantSays::Done if whole > 0 && whole == files.len() => return Ok(files),
-            AssistantSays::Refused(refusal) => return Err(ClientError::Refused(refusal)),
-            AssistantSays::Answer { .. }
-            | AssistantSays::Data { .. }
-            | AssistantSays::DeviceIds { .. }
-            | AssistantSays::Doctor(_)
-            | AssistantSays::Live(_)
-            | AssistantSays::Offered(_)
-            | AssistantSays::Standing(_)
-            | AssistantSays::Done
-            | AssistantSays::Hello(_)
-            | AssistantSays::LoginLink(_)
-            | AssistantSays::LoginWaiting
-            | AssistantSays::NotProposed(_)
-            | AssistantSays::Piece { .. }
-            | AssistantSays::PiecesVoid
-            | AssistantSays::Proposed { .. }
-            | AssistantSays::Reading { .. }
-            | AssistantSays::Report { .. }
-            | AssistantSays::SignedIn(_)
-            | AssistantSays::SignedOut { .. }
-            | AssistantSays::Status(_) => return Err(Asking::surprise()),
+            files.entry(known).or_default().extend_from_slice(&bytes);
+            whole += usize::from(last);
+        } else if say == AssistantSays::Done && whole > 0 && whole == files.len() {
+            return Ok(files);
+        } else {
+            return Err(Asking::unexpected(say));
         }
     }
 }
@@ -221,30 +186,8 @@ async fn replayed(session: &Session, files: &[(&'static str, Vec<u8>)]) -> Resul
 }
 
 async fn taken(asking: &mut Asking) -> Result<(), ClientError> {
-    match asking.hear().await? {
-        AssistantSays::Done => Ok(()),
-        AssistantSays::Refused(refusal) => Err(ClientError::Refused(refusal)),
-        AssistantSays::Answer { .. }
-        | AssistantSays::CapturePart { .. }
-        | AssistantSays::Data { .. }
-        | AssistantSays::DeviceIds { .. }
-        | AssistantSays::Doctor(_)
-        | AssistantSays::Live(_)
-        | AssistantSays::Offered(_)
-        | AssistantSays::Standing(_)
-        | AssistantSays::Hello(_)
-        | AssistantSays::LoginLink(_)
-        | AssistantSays::LoginWaiting
-        | AssistantSays::NotProposed(_)
-        | AssistantSays::Piece { .. }
-        | AssistantSays::PiecesVoid
-        | AssistantSays::Proposed { .. }
-        | AssistantSays::Reading { .. }
-        | AssistantSays::Report { .. }
-        | AssistantSays::SignedIn(_)
-        | AssistantSays::SignedOut { .. }
-        | AssistantSays::Status(_) => Err(Asking::surprise()),
-    }
+    let say = asking.hear().await?;
+    if say == AssistantSays::Done { Ok(()) } else { Err(Asking::unexpected(say)) }
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ impl Login {
         }
         // Begun anew on the same connection: the older one ends first.
         self.begun = None;
-        let attempt = app.reads.sign_in().begin(app.config.callback_port).await.map_err(|error| refusal(&error))?;
+        let attempt = app.reads.sign_in().begin(app.config.callback_port).await.map_err(OauthError::refusal)?;
         let link = LoginLink { url: attempt.link().to_owned(), host: attempt.host().to_owned(), seconds: PERSON };
         self.begun = Some((attempt, known));
         Ok(ExecutorSays::LoginLink(link))
@@ -53,7 +53,7 @@ impl Login {
         if address.expose().len() > MAX_PASTED {
             return Err(Refusal::bare(RefusalCode::TooLarge));
         }
-        attempt.paste(address.expose()).map_err(|error| refusal(&error))?;
+        attempt.paste(address.expose()).map_err(OauthError::refusal)?;
         Ok(ExecutorSays::LoginWaiting)
     }
 
@@ -64,7 +64,7 @@ impl Login {
             return Ok(ExecutorSays::LoginWaiting);
         };
         let known = self.begun.take().and_then(|(_, known)| known);
-        let new = ended.map_err(|error| refusal(&error))?;
+        let new = ended.map_err(OauthError::refusal)?;
         let fits = fits(app, &new, known.as_deref()).await;
         let (devices, notes) = match fits {
             Ok(fits) => fits,
@@ -176,23 +176,6 @@ fn none_begun() -> Refusal {
 
 fn failed(why: &str) -> Refusal {
     Refusal::new(RefusalCode::SignInFailed, why)
-}
-
-fn refusal(error: &OauthError) -> Refusal {
-    match error {
-        OauthError::Busy => Refusal::bare(RefusalCode::SignInBusy),
-        OauthError::Denied
-        | OauthError::Machine
-        | OauthError::Misbehaved(_)
-        | OauthError::NotThisCallback
-        | OauthError::OtherIssuer
-        | OauthError::Port(_)
-        | OauthError::Refused(_)
-        | OauthError::Status(_)
-        | OauthError::Store
-        | OauthError::TimedOut
-        | OauthError::Unreachable => failed(&error.to_string()),
-    }
 }
 
 #[cfg(test)]

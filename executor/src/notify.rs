@@ -3,9 +3,9 @@
 
 use crate::config::ConfigError;
 use host::files::{Owner, read_secret};
-use host::secret::SecretText;
 use protocol::ids::ProposalNumber;
-use reqwest::{Client, RequestBuilder, Url};
+use reader::webhook::Webhook;
+use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -35,11 +35,10 @@ impl Kind {
     }
 }
 
-/// Where and how to ping. The address is a secret: whoever has it can post there.
+/// Where and how to ping.
 pub(crate) struct Notifier {
     kind: Kind,
-    address: SecretText,
-    client: Client,
+    hook: Webhook,
 }
 
 impl std::fmt::Debug for Notifier {
@@ -55,23 +54,9 @@ impl Notifier {
     /// [`ConfigError`] with what to do; it never holds the address.
     pub(crate) fn load(kind: Kind, path: &Path) -> Result<Self, ConfigError> {
         let address = read_secret(path, Owner::Me).map_err(|e| ConfigError(e.to_string()))?;
-        let wrong = || ConfigError(format!("{} must hold one https address; write it again", path.display()));
-        let url = Url::parse(address.expose()).map_err(|_| wrong())?;
-        let local = url.scheme() == "http" && url.host_str() == Some("127.0.0.1");
-        if url.scheme() != "https" && !local {
-            return Err(wrong());
-        }
-        // The process default is what the client uses; a second install only says that one is there.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .no_proxy()
-            .referer(false)
-            .timeout(PATIENCE)
-            .build()
-            .map_err(|_| ConfigError("no HTTP client for the ping could be made".to_owned()))?;
-        Ok(Self { kind, address, client })
+        let hook =
+            Webhook::new(address, PATIENCE).map_err(|error| ConfigError(format!("{}: {error}", path.display())))?;
+        Ok(Self { kind, hook })
     }
 
     /// The service's name; the address stays here.
@@ -97,7 +82,7 @@ impl Notifier {
     }
 
     fn request(&self, text: &str, link: &str) -> RequestBuilder {
-        let post = self.client.post(self.address.expose());
+        let post = self.hook.post();
         match self.kind {
             Kind::Ntfy => post.header("Title", "Fleetwatch").header("Click", link).body(text.to_owned()),
             Kind::Slack => post.json(&json!({ "text": format!("{}\n{link}", plain_slack(text)) })),

@@ -3,6 +3,7 @@
 //! No redirect, no repeat, no proxy, no resumed stream, no standing stream from the server: its answer to a request
 //! comes on that request or not at all, and what it asks in between is not heard.
 
+use crate::client;
 use crate::error::{Fault, Why};
 use crate::json::{self, JsonFault};
 use crate::sse::Events;
@@ -66,20 +67,10 @@ impl From<JsonFault> for HttpFault {
 type Answered<T> = Result<T, StreamableHttpError<HttpFault>>;
 type Headers = HashMap<HeaderName, HeaderValue>;
 
-/// A client that follows nothing, repeats nothing and takes no detour; over https unless the slot is the simulator's.
+/// The strict client for a slot: over https unless it is the simulator's.
 pub(crate) fn plain_client(slot: Slot) -> ClientBuilder {
-    // Another part of the process may have chosen it already; it is the same one.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = Client::builder()
-        .user_agent(concat!("fleetwatch/", env!("CARGO_PKG_VERSION")))
-        .redirect(reqwest::redirect::Policy::none())
-        .referer(false)
-        .retry(reqwest::retry::never())
-        .no_proxy()
-        .http1_only()
-        .connect_timeout(CONNECT_LIMIT)
-        .pool_max_idle_per_host(4)
-        .pool_idle_timeout(IDLE_LIMIT);
+    let client =
+        client::strict().connect_timeout(CONNECT_LIMIT).pool_max_idle_per_host(4).pool_idle_timeout(IDLE_LIMIT);
     match slot {
         Slot::Sandbox => client.https_only(true),
         // Plain http on this machine: no certificates are looked for, and none would be believed.

@@ -4,6 +4,7 @@
 //! `ReadTool`, which the tool policy's guard alone makes.
 
 mod answer;
+pub mod client;
 pub mod doctor;
 pub mod endpoint;
 pub mod error;
@@ -18,3 +19,4 @@ pub mod session;
 mod sse;
 mod store;
 pub mod token;
+pub mod webhook;

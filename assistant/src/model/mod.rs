@@ -85,14 +85,7 @@ impl Model {
     /// # Errors
     /// [`SetupError`] when no client can be made.
     pub(crate) fn new(settings: ModelSettings) -> Result<Self, SetupError> {
-        // Somebody else in this process may have been first; either way there is a provider.
-        rustls::crypto::ring::default_provider().install_default().ok();
-        let client = Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .referer(false)
-            .no_proxy()
-            .http1_only()
+        let client = reader::client::strict()
             .https_only(settings.url.scheme() == "https")
             .pool_max_idle_per_host(0)
             .connect_timeout(CONNECT)

@@ -97,15 +97,7 @@ fn take_in(state: &mut State, found: &[Finding], seen: &Seen, rules: &Rules) {
     let now = seen.at;
     let (mut began, mut ended) = (0, 0);
     for one in found {
-        let new = Open {
-            unit: one.unit().to_owned(),
-            room: one.room.clone(),
-            priority: one.priority,
-            what: one.what.clone(),
-            first_seen: now,
-            last_sent: None,
-            gone: None,
-        };
+        let new = Open::of(one, now);
         match state.open.get_mut(&one.key) {
             Some(known) => {
                 *known = Open { first_seen: known.first_seen, last_sent: known.last_sent, ..new };

@@ -148,16 +148,7 @@ fn by_room<'a>(list: impl IntoIterator<Item = &'a Open>, language: Language) -> 
 
 /// The findings of a look as the lists of a post take them.
 pub(crate) fn as_open(found: &[Finding], now: i64) -> Vec<Open> {
-    let open = |one: &Finding| Open {
-        unit: one.unit().to_owned(),
-        room: one.room.clone(),
-        priority: one.priority,
-        what: one.what.clone(),
-        first_seen: now,
-        last_sent: None,
-        gone: None,
-    };
-    found.iter().map(open).collect()
+    found.iter().map(|one| Open::of(one, now)).collect()
 }
 
 /// What needs attention now, grouped; a sentence when nothing does; and what could not be read.

@@ -1,7 +1,7 @@
 //! What the watcher remembers across a restart: one private JSON file in the assistant's state folder. A damaged file
 //! means that it starts anew; nothing is then said to be over that was never checked.
 
-use crate::watch::findings::Priority;
+use crate::watch::findings::{Finding, Priority};
 use crate::watch::posts::{Post, Queued};
 use crate::watch::readiness::Verdict;
 use host::files::{self, FileError};
@@ -35,6 +35,21 @@ pub(crate) struct Open {
     pub(crate) last_sent: Option<i64>,
     /// When it was found to be over, until that has been said.
     pub(crate) gone: Option<i64>,
+}
+
+impl Open {
+    /// A finding as it is when it is first seen.
+    pub(crate) fn of(found: &Finding, now: i64) -> Self {
+        Self {
+            unit: found.unit().to_owned(),
+            room: found.room.clone(),
+            priority: found.priority,
+            what: found.what.clone(),
+            first_seen: now,
+            last_sent: None,
+            gone: None,
+        }
+    }
 }
 
 /// What was last said about one occurrence.

@@ -1,5 +1,6 @@
 //! Why a sign-in, a renewal or a revocation did not work, in fixed words: nothing that a server sent is in them.
 
+use protocol::refusal::{Refusal, RefusalCode};
 use std::fmt;
 
 /// Why it did not work.
@@ -60,3 +61,24 @@ impl fmt::Display for OauthError {
 }
 
 impl std::error::Error for OauthError {}
+
+impl OauthError {
+    /// The same as a peer hears it: `sign_in_busy` or `sign_in_failed`.
+    #[must_use]
+    pub fn refusal(self) -> Refusal {
+        match self {
+            Self::Busy => Refusal::bare(RefusalCode::SignInBusy),
+            Self::Denied
+            | Self::Machine
+            | Self::Misbehaved(_)
+            | Self::NotThisCallback
+            | Self::OtherIssuer
+            | Self::Port(_)
+            | Self::Refused(_)
+            | Self::Status(_)
+            | Self::Store
+            | Self::TimedOut
+            | Self::Unreachable => Refusal::new(RefusalCode::SignInFailed, &self.to_string()),
+        }
+    }
+}

@@ -11,7 +11,8 @@ pub(crate) mod testing;
 use crate::config::{ConfigError, PostSettings};
 use host::files::{Owner, read_secret};
 use host::secret::SecretText;
-use reqwest::{Client, RequestBuilder, Response, Url};
+use reader::webhook::Webhook;
+use reqwest::{RequestBuilder, Response};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
@@ -181,17 +182,9 @@ impl Channel {
     }
 }
 
-/// An address and a client that follows no redirect and uses no proxy. The address is a secret: whoever has it can post.
-pub(crate) struct Sender {
-    address: SecretText,
-    client: Client,
-}
-
-impl fmt::Debug for Sender {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Sender(..)")
-    }
-}
+/// A channel's webhook.
+#[derive(Debug)]
+pub(crate) struct Sender(Webhook);
 
 impl Sender {
     fn load(name: &str, file: &Path) -> Result<Self, ConfigError> {
@@ -199,24 +192,8 @@ impl Sender {
     }
 
     fn new(name: &str, address: SecretText) -> Result<Self, ConfigError> {
-        let wrong = |what: &str| ConfigError { name: name.to_owned(), what: what.to_owned() };
-        let url = Url::parse(address.expose()).map_err(|_| wrong("must hold one https address; write it again"))?;
-        let local = url.scheme() == "http" && url.host_str() == Some("127.0.0.1");
-        if url.scheme() != "https" && !local {
-            return Err(wrong("must hold one https address; write it again"));
-        }
-        // The process default is what the client uses; a second install only says that one is there.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .no_proxy()
-            .referer(false)
-            .timeout(PATIENCE)
-            .build();
-        let client =
-            client.map_err(|_| wrong("no HTTPS client can be made here; install the system's certificates"))?;
-        Ok(Self { address, client })
+        let hook = Webhook::new(address, PATIENCE);
+        Ok(Self(hook.map_err(|error| ConfigError { name: name.to_owned(), what: error.to_string() })?))
     }
 
     /// To a double of a test.
@@ -226,7 +203,7 @@ impl Sender {
     }
 
     fn to(&self) -> RequestBuilder {
-        self.client.post(self.address.expose())
+        self.0.post()
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<String, PostError> {

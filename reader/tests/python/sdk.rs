@@ -1,7 +1,6 @@
 //! The reader against a server made with the official Python MCP SDK: another hand's idea of the same protocol.
 
-#![cfg(test)]
-
+use crate::peer::Peer;
 use host::clock::Clock;
 use policy::call::Slot;
 use policy::ids::{ChannelId, MasterId};
@@ -14,97 +13,33 @@ use reader::quote::{Caps, quote};
 use reader::session::ReadClient;
 use reader::token::{SignIn, Which};
 use serde_json::{Value, json};
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::net::TcpStream;
 
 const BEARER: &str = "python-peer-bearer";
 const HALL: &str = "20311112222";
 const LAB: &str = "20311113333";
 const STORE: &str = "20311114444";
 
-struct Peer {
-    child: Child,
-    port: u16,
-    log: tempfile::NamedTempFile,
+async fn server(words: &[&str]) -> Peer {
+    Peer::start("python_mcp_server.py", &[&[BEARER], words].concat()).await
 }
 
-impl Drop for Peer {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+// Each request so far: version, method and session, as its headers say.
+fn heard(peer: &Peer) -> Vec<[String; 3]> {
+    let text = peer.said();
+    let words = text.lines().map(|line| line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+    words.map(|line| line.try_into().unwrap()).collect()
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
-}
-
-fn python() -> PathBuf {
-    let named = std::env::var_os("FLEETWATCH_PEERS_PYTHON").map(PathBuf::from);
-    let path = named.unwrap_or_else(|| root().join("target/peers/venv/bin/python"));
-    assert!(path.exists(), "no Python with the MCP SDK at {}: run tests/install-peers", path.display());
-    path
-}
-
-impl Peer {
-    async fn start(words: &[&str]) -> Self {
-        let script = root().join("tests/peers/python_mcp_server.py");
-        // Somebody else may take the port between the look and the start; then another is tried.
-        for _ in 0..5 {
-            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-            let log = tempfile::NamedTempFile::new().unwrap();
-            let child = Command::new(python())
-                .arg(&script)
-                .args([&port.to_string(), BEARER])
-                .args(words)
-                .stdin(Stdio::piped())
-                .stdout(Stdio::from(log.reopen().unwrap()))
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap();
-            let mut peer = Self { child, port, log };
-            if peer.is_up().await {
-                return peer;
-            }
-        }
-        panic!("the Python server does not start: run tests/install-peers");
-    }
-
-    async fn is_up(&mut self) -> bool {
-        for _ in 0..600 {
-            if self.child.try_wait().unwrap().is_some() {
-                return false;
-            }
-            if TcpStream::connect(("127.0.0.1", self.port)).await.is_ok() {
-                return true;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        false
-    }
-
-    // Each request so far: version, method and session, as its headers say.
-    fn heard(&self) -> Vec<[String; 3]> {
-        let text = std::fs::read_to_string(self.log.path()).unwrap();
-        let words = text.lines().map(|line| line.split(' ').map(str::to_owned).collect::<Vec<_>>());
-        words.map(|line| line.try_into().unwrap()).collect()
-    }
-
-    fn client(&self, bearer: &str) -> ReadClient {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("sign-in");
-        std::fs::write(&path, bearer).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-        let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{}/mcp", self.port), Slot::Sim).unwrap();
-        let policy = Arc::new(ToolPolicy::shipped().unwrap());
-        ReadClient::new(SignIn::load(&path, Which::Normal, endpoint, Clock::system().unwrap()).unwrap(), policy)
-            .unwrap()
-    }
+fn signed_in(peer: &Peer, bearer: &str) -> ReadClient {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sign-in");
+    std::fs::write(&path, bearer).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{}/mcp", peer.port), Slot::Sim).unwrap();
+    let policy = Arc::new(ToolPolicy::shipped().unwrap());
+    ReadClient::new(SignIn::load(&path, Which::Normal, endpoint, Clock::system().unwrap()).unwrap(), policy).unwrap()
 }
 
 fn id(text: &str) -> MasterId {
@@ -144,12 +79,12 @@ async fn a_whole_look_at_the_fleet_through_the_python_sdk_with_each_handshake() 
         (&["json", "sessions"], false, true),
         (&["sessionless"], false, false),
     ] {
-        let peer = Peer::start(words).await;
-        let client = peer.client(BEARER);
+        let peer = server(words).await;
+        let client = signed_in(&peer, BEARER);
         looks_whole(&client).await;
         client.close().await;
         looks_whole(&client).await;
-        let heard = peer.heard();
+        let heard = heard(&peer);
         let probes = heard.iter().filter(|[_, method, _]| method == "server/discover").count();
         assert_eq!(probes, if newest { 2 } else { 1 }, "{words:?}: {heard:?}");
         let version = if newest { "2026-07-28" } else { "2025-11-25" };
@@ -169,12 +104,12 @@ async fn a_whole_look_at_the_fleet_through_the_python_sdk_with_each_handshake() 
 #[tokio::test]
 async fn lists_errors_and_texts_of_the_python_sdk_are_told_apart() {
     for words in ["stateless", "sessions"] {
-        lists_errors_and_texts(&Peer::start(&[words]).await).await;
+        lists_errors_and_texts(&server(&[words]).await).await;
     }
 }
 
 async fn lists_errors_and_texts(peer: &Peer) {
-    let client = peer.client(BEARER);
+    let client = signed_in(peer, BEARER);
     let presets = call(&client, "get_team_presets", &json!({})).await.unwrap();
     assert_eq!(presets[1]["name"], "Exam");
     for (tool, arguments, why) in [
@@ -188,15 +123,15 @@ async fn lists_errors_and_texts(peer: &Peer) {
     let expired = call(&client, "kb_fetch", &json!({"id": "1"})).await.unwrap_err();
     assert_eq!(expired, ReadError::NotSignedIn { tool: "kb_fetch".to_owned() });
 
-    let stranger = peer.client("another-bearer");
+    let stranger = signed_in(peer, "another-bearer");
     let error = stranger.team().await.unwrap_err();
     assert_eq!(error, ReadError::NotSignedIn { tool: "get_devices_in_my_team".to_owned() });
 }
 
 #[tokio::test]
 async fn no_stream_key_of_the_python_fleet_reaches_a_quote() {
-    let peer = Peer::start(&[]).await;
-    let client = peer.client(BEARER);
+    let peer = server(&[]).await;
+    let client = signed_in(&peer, BEARER);
     for tool in ["get_devices_in_my_team", "get_stream_endpoints"] {
         let value = call(&client, tool, &json!({})).await.unwrap();
         assert!(value.to_string().contains("never-show-this-key"), "the server does send it");

@@ -1,7 +1,6 @@
 //! Signing in against the authorization server of the official Python MCP SDK (issue line 3.6).
 
-#![cfg(test)]
-
+use crate::peer::Peer;
 use host::clock::Clock;
 use policy::call::Slot;
 use policy::tool_policy::ToolPolicy;
@@ -9,63 +8,19 @@ use reader::endpoint::Endpoint;
 use reader::session::ReadClient;
 use reader::token::{SignIn, SignedOut, Which};
 use serde_json::Value;
-use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-struct Peer {
-    child: Child,
-    port: u16,
+async fn server() -> Peer {
+    Peer::start("python_oauth_server.py", &[]).await
 }
 
-impl Drop for Peer {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
-}
-
-fn python() -> PathBuf {
-    let named = std::env::var_os("FLEETWATCH_PEERS_PYTHON").map(PathBuf::from);
-    let path = named.unwrap_or_else(|| root().join("target/peers/venv/bin/python"));
-    assert!(path.exists(), "no Python with the MCP SDK at {}: run tests/install-peers", path.display());
-    path
-}
-
-impl Peer {
-    async fn start() -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let child = Command::new(python())
-            .arg(root().join("tests/peers/python_oauth_server.py"))
-            .arg(port.to_string())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut peer = Self { child, port };
-        for _ in 0..600 {
-            assert!(peer.child.try_wait().unwrap().is_none(), "the Python server ended: run tests/install-peers");
-            if TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
-                return peer;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        panic!("the Python server does not start: run tests/install-peers");
-    }
-
-    fn load(&self, path: &Path) -> Arc<SignIn> {
-        let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{}/mcp", self.port), Slot::Sim).unwrap();
-        SignIn::load(path, Which::Normal, endpoint, Clock::system().unwrap()).unwrap()
-    }
+fn load(peer: &Peer, path: &Path) -> Arc<SignIn> {
+    let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{}/mcp", peer.port), Slot::Sim).unwrap();
+    SignIn::load(path, Which::Normal, endpoint, Clock::system().unwrap()).unwrap()
 }
 
 // One GET; gives the whole answer.
@@ -79,20 +34,25 @@ async fn get(url: &str) -> String {
     answer
 }
 
+// Where the server sends the browser, for a person who says yes at once.
+async fn sent_to(link: &str) -> String {
+    let sent = get(link).await;
+    let to = sent.lines().find_map(|line| line.strip_prefix("location: "));
+    to.unwrap_or_else(|| panic!("{sent}")).to_owned()
+}
+
 fn stored(path: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
 #[tokio::test]
 async fn signing_in_renewing_and_signing_out_with_the_python_sdk() {
-    let peer = Peer::start().await;
+    let peer = server().await;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("token");
-    let sign_in = peer.load(&path);
+    let sign_in = load(&peer, &path);
     let mut attempt = sign_in.begin(0).await.unwrap();
-    let sent = get(attempt.link()).await;
-    let to = sent.lines().find_map(|line| line.strip_prefix("location: ")).unwrap_or_else(|| panic!("{sent}"));
-    assert!(get(to).await.starts_with("HTTP/1.1 200 OK"));
+    assert!(get(&sent_to(attempt.link()).await).await.starts_with("HTTP/1.1 200 OK"));
     let new = sign_in.signed(&mut attempt, Duration::from_secs(20)).await.unwrap().unwrap();
     sign_in.adopt(&new).await.unwrap();
     assert_eq!(sign_in.facts().scope.as_deref(), Some("rooms"));
@@ -109,7 +69,7 @@ async fn signing_in_renewing_and_signing_out_with_the_python_sdk() {
     assert_ne!(first["refresh_token"], second["refresh_token"]);
 
     // A process that still holds the old refresh token finds the newer one on the disk.
-    let other = ReadClient::new(peer.load(&path), Arc::new(ToolPolicy::shipped().unwrap())).unwrap();
+    let other = ReadClient::new(load(&peer, &path), Arc::new(ToolPolicy::shipped().unwrap())).unwrap();
     other.team().await.unwrap();
     assert_eq!(sign_in.sign_out().await.unwrap(), SignedOut::Revoked);
     assert!(!path.exists());
@@ -118,14 +78,12 @@ async fn signing_in_renewing_and_signing_out_with_the_python_sdk() {
 
 #[tokio::test]
 async fn the_python_sdk_ends_a_sign_in_whose_refresh_token_is_used_twice() {
-    let peer = Peer::start().await;
+    let peer = server().await;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("token");
-    let sign_in = peer.load(&path);
+    let sign_in = load(&peer, &path);
     let mut attempt = sign_in.begin(0).await.unwrap();
-    let sent = get(attempt.link()).await;
-    let to = sent.lines().find_map(|line| line.strip_prefix("location: ")).unwrap_or_else(|| panic!("{sent}"));
-    attempt.paste(to).unwrap();
+    attempt.paste(&sent_to(attempt.link()).await).unwrap();
     let new = sign_in.signed(&mut attempt, Duration::from_secs(20)).await.unwrap().unwrap();
     sign_in.adopt(&new).await.unwrap();
     let old = std::fs::read(&path).unwrap();
@@ -133,7 +91,7 @@ async fn the_python_sdk_ends_a_sign_in_whose_refresh_token_is_used_twice() {
     sign_in.pass(30).await.unwrap();
     // Somebody puts an old copy back: its refresh token was used.
     host::files::write_private(&path, &old).unwrap();
-    let copy = peer.load(&path);
+    let copy = load(&peer, &path);
     copy.pass(30).await.unwrap_err();
     assert!(copy.facts().is_dead());
     assert_eq!(stored(&path)["dead"], "refused");
