@@ -79,7 +79,8 @@ pub(crate) async fn talk(
             | Word::Show { .. }
             | Word::Status
             | Word::Thaw
-            | Word::Undo(_)) => chat.command(&word, interrupts, out).await,
+            | Word::Undo(_)
+            | Word::Unknown(_)) => chat.command(&word, interrupts, out).await,
         };
         if cause == Some(Cause::Ended) {
             return Exit::Done;
@@ -210,6 +211,12 @@ impl Chat<'_> {
             }
             Word::Approve(number) => self.elsewhere(&format!("approvals approve {number}"), out),
             Word::Thaw => self.elsewhere("thaw", out),
+            Word::Unknown(line) => {
+                let not =
+                    pick(session.language, "Not understood, nothing was done", "No se entiende; no se ha hecho nada");
+                out.line(&format!("{not}: {}", render::safe(line)));
+                out.line(words::help(session.language, here));
+            }
             Word::Help | Word::Question(_) | Word::Quit => out.line(words::help(session.language, here)),
             word @ (Word::Approvals
             | Word::Deny(_)
@@ -247,7 +254,7 @@ impl Chat<'_> {
             Word::Show { number, why } => drop(approvals::show(session, out, *number, (*why, false)).await),
             Word::Status => out.text(&render::status::both(&status::ask_both(&session.places).await, session.columns)),
             Word::Undo(number) => drop(approvals::undo(session, out, *number, false).await),
-            Word::Approve(_) | Word::Help | Word::Question(_) | Word::Quit | Word::Thaw => {}
+            Word::Approve(_) | Word::Help | Word::Question(_) | Word::Quit | Word::Thaw | Word::Unknown(_) => {}
         }
     }
 

@@ -14,10 +14,15 @@ pub(crate) enum Word<'l> {
     History(&'l str),
     Question(&'l str),
     Quit,
-    Show { number: ProposalNumber, why: bool },
+    Show {
+        number: ProposalNumber,
+        why: bool,
+    },
     Status,
     Thaw,
     Undo(ProposalNumber),
+    /// A command that is none, or lacks its number: the line as it was typed.
+    Unknown(&'l str),
 }
 
 impl<'l> Word<'l> {
@@ -31,6 +36,7 @@ impl<'l> Word<'l> {
             ("/approve", Some(number)) => Self::Approve(number),
             ("/deny", Some(number)) => Self::Deny(number),
             ("/freeze", _) if rest.is_empty() => Self::Freeze,
+            ("/help", _) => Self::Help,
             ("/history", _) => Self::History(rest.trim()),
             ("/quit" | "/exit", _) => Self::Quit,
             ("/show", Some(number)) => Self::Show { number, why: false },
@@ -40,7 +46,7 @@ impl<'l> Word<'l> {
             ("/why", Some(number)) => Self::Show { number, why: true },
             // The assistant knows this one.
             ("/propose", _) => Self::Question(line),
-            (word, _) if word.starts_with('/') => Self::Help,
+            (word, _) if word.starts_with('/') => Self::Unknown(line),
             _ => Self::Question(line),
         })
     }
@@ -135,14 +141,14 @@ mod tests {
             ("/history", Word::History("")),
             ("/history  Hall A ", Word::History("Hall A")),
             ("/freeze", Word::Freeze),
-            ("/freeze 7", Word::Help),
+            ("/freeze 7", Word::Unknown("/freeze 7")),
             ("/thaw", Word::Thaw),
             ("/approve  12", Word::Approve(number(12))),
             ("/deny 3", Word::Deny(number(3))),
-            ("/approve", Word::Help),
-            ("/approve all", Word::Help),
-            ("/show 0", Word::Help),
-            ("/nonsense", Word::Help),
+            ("/approve", Word::Unknown("/approve")),
+            ("/approve all", Word::Unknown("/approve all")),
+            ("/show 0", Word::Unknown("/show 0")),
+            ("/nonsense", Word::Unknown("/nonsense")),
             ("/quit", Word::Quit),
             ("/propose record Hall A", Word::Question("/propose record Hall A")),
             ("approve 7", Word::Question("approve 7")),
