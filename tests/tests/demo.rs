@@ -8,6 +8,7 @@ mod tests {
     use fleetwatch_tests::terminal::{CTRL_C, CTRL_D};
     use fleetwatch_tests::{binary, world};
     use std::fs;
+    use std::io::{Read, Write};
     use std::os::unix::fs::PermissionsExt;
     use std::path::{Path, PathBuf};
     use std::process::{Command, Output, Stdio};
@@ -117,6 +118,36 @@ mod tests {
                 "Held: outcome ok",
             ],
         );
+        assert_eq!(left_in(folder.path()), Vec::<PathBuf>::new());
+    }
+
+    // The real model's address is answered by nobody here, so the story does not hold; but it is what is asked, with the key.
+    #[test]
+    fn with_a_key_the_real_model_is_asked_and_no_stand_in() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let asked = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut seen = Vec::new();
+            let mut part = [0; 4096];
+            while !seen.windows(4).any(|four| four == b"\r\n\r\n") {
+                let count = stream.read(&mut part).unwrap();
+                assert!(count > 0, "it hung up");
+                seen.extend_from_slice(&part[..count]);
+            }
+            let answer = b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+            stream.write_all(answer).unwrap();
+            String::from_utf8_lossy(&seen).to_lowercase()
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let settings =
+            [("FLEETWATCH_ANTHROPIC_URL", address.as_str()), ("FLEETWATCH_ANTHROPIC_API_KEY", "key-never-show")];
+        let output = demo(&["--script"], folder.path()).envs(settings).output().unwrap();
+        let (said, head) = (text(&output), asked.join().unwrap());
+        assert!(head.starts_with("post /v1/messages") && head.contains("x-api-key: key-never-show"), "{head}");
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(!said.contains("scripted stand-in") && !said.contains("fleetwatch-sim-script"), "{said}");
+        assert!(!said.contains("key-never-show"), "{said}");
         assert_eq!(left_in(folder.path()), Vec::<PathBuf>::new());
     }
 

@@ -26,6 +26,38 @@ fn settled(world: &World) -> (i32, Value) {
 }
 
 #[test]
+fn status_tells_everything_that_two_daemons_know_of_themselves() {
+    let world = World::builder().start();
+    let number = must(world.propose("a", RECORD, &recording("start", &world.room("Hall A"), 1)), "a proposal");
+    let (exit, status) = settled(&world);
+    let (executor, assistant) = (&status["executor"], &status["assistant"]);
+    assert_eq!(
+        (exit, &status["ok"], &executor["problems"], &assistant["problems"]),
+        (0, &json!(true), &json!([]), &json!([]))
+    );
+    for daemon in [executor, assistant] {
+        assert!(daemon["build"].as_str().is_some_and(|build| build.starts_with("fleetwatch ")), "{status}");
+        assert!(daemon["uptime_seconds"].is_u64() && daemon["wire"].is_u64(), "{status}");
+        assert_eq!(daemon["sign_in"], true, "{status}");
+    }
+    assert_eq!((&executor["isolation"], &executor["slot"]), (&json!("none"), &json!("sim")));
+    assert_eq!(
+        (&executor["autonomy"], &executor["dry_run"], &executor["frozen"]),
+        (&json!("propose"), &json!(false), &json!(false))
+    );
+    assert_eq!(executor["queue"], json!({ "pending": 1, "pending_limit": 3, "hour": 1, "hour_limit": 10 }));
+    assert!(executor["last_read_seconds"].is_u64() && executor["audit_sequence"].is_u64(), "{status}");
+    assert!(executor["fence"].as_str().is_some_and(|fence| fence.contains("devices")), "{status}");
+    assert!(executor["page"].as_str().is_some_and(|page| page.starts_with("http://127.0.0.1:")), "{status}");
+    assert!(assistant["model"].is_string() && assistant["model_host"].is_string() && assistant["witness"].is_u64());
+    must(world.control().deny(number), "no");
+    assert_eq!(
+        world.status().1["executor"]["queue"],
+        json!({ "pending": 0, "pending_limit": 3, "hour": 0, "hour_limit": 10 })
+    );
+}
+
+#[test]
 fn an_executor_that_was_killed_while_idle_or_while_something_waited() {
     let mut world = World::builder().start();
     world.kill_executor();

@@ -4,9 +4,10 @@
 #[cfg(test)]
 mod tests {
     use fleetwatch_tests::sources::{self, Source, is_test_name};
-    use fleetwatch_tests::{binary, target_folder};
+    use fleetwatch_tests::{binary, target_folder, workspace_root};
     use std::fs;
     use std::path::Path;
+    use std::process::Command;
 
     /// The production part of a file has at most so many lines; `main.rs` only wires.
     const MOST_LINES: usize = 600;
@@ -209,6 +210,34 @@ mod tests {
         assert!(!holds_barriers(&plain), "{} was built with barriers: run tests/run", plain.display());
         let release = target_folder().join("release/fleetwatch-executor");
         assert!(!release.exists() || !holds_barriers(&release), "{} holds barriers", release.display());
+    }
+
+    // The executor's build script, asked as cargo asks it.
+    #[test]
+    fn no_release_is_built_with_barriers() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("build");
+        let source = workspace_root().join("executor/build.rs");
+        let made = Command::new("rustc").args(["--edition", "2024", "-o"]).arg(&script).arg(source).status().unwrap();
+        assert!(made.success());
+        let said = |profile: &str, wanted: bool| {
+            let mut command = Command::new(&script);
+            command.env("PROFILE", profile).env_remove("FLEETWATCH_BUILD_BARRIERS");
+            if wanted {
+                command.env("FLEETWATCH_BUILD_BARRIERS", "1");
+            }
+            String::from_utf8(command.output().unwrap().stdout).unwrap()
+        };
+        let (error, cfg) = ("cargo::error=FLEETWATCH_BUILD_BARRIERS", "cargo::rustc-cfg=fleetwatch_barriers");
+        for (profile, wanted, stops, has) in [
+            ("debug", true, false, true),
+            ("debug", false, false, false),
+            ("release", true, true, false),
+            ("release", false, false, false),
+        ] {
+            let said = said(profile, wanted);
+            assert_eq!((said.contains(error), said.contains(cfg)), (stops, has), "{profile}, {wanted}: {said}");
+        }
     }
 
     fn holds_barriers(program: &Path) -> bool {

@@ -136,6 +136,22 @@ fn a_full_sync_is_on() {
 }
 
 #[test]
+fn every_table_is_strict_and_the_schema_is_counted_once() {
+    let world = World::new();
+    let one = |world: &World, sql: &str| -> i64 { world.store.connection.query_row(sql, [], |r| r.get(0)).unwrap() };
+    let tables = "SELECT count(*) FROM pragma_table_list
+         WHERE schema = 'main' AND type = 'table' AND substr(name, 1, 7) <> 'sqlite_'";
+    assert!(one(&world, tables) >= 9);
+    assert_eq!(one(&world, &format!("{tables} AND strict = 0")), 0);
+    let steps = i64::try_from(crate::store::MIGRATIONS.len()).unwrap();
+    assert_eq!(one(&world, "PRAGMA user_version"), steps);
+    let changes = one(&world, "PRAGMA schema_version");
+    let (world, _) = world.restart();
+    assert_eq!(one(&world, "PRAGMA user_version"), steps);
+    assert_eq!(one(&world, "PRAGMA schema_version"), changes, "a second start makes no table anew");
+}
+
+#[test]
 fn a_torn_spent_line_counts_for_whatever_was_approved() {
     let mut world = World::new();
     let (approved, waiting) = (world.approved(), world.pending());
