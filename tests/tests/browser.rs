@@ -142,7 +142,10 @@ mod tests {
             &card["text"],
             &["20301000003", "Pearl-2", "\"start\"", "[\"20301000003-1\"]", "Written by the assistant, not checked"],
         );
-        holds(&card["text"], &["The operator asked for it.", "Simulator: nothing real changes", "How to undo it"]);
+        holds(
+            &card["text"],
+            &["Scripted stand-in: the operator asked for it.", "Simulator: nothing real changes", "How to undo it"],
+        );
         holds(&card["foot"], &["isolation: none"]);
         assert_eq!(card["approve"], json!({ "there": true, "denyToo": true }), "on a small screen");
         holds(&seen["outcome"]["facts"], &["read back: channel 1 is recording", "operator", "page"]);

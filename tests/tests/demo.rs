@@ -113,7 +113,7 @@ mod tests {
                 "[guion de prueba, no es un modelo real]",
                 "> Graba en Hall A",
                 "Propuesta 1",
-                "Lo pidió el operador.",
+                "Guion de prueba: lo pidió el operador.",
                 "Rechazada: not_waiting",
                 "Held: outcome ok",
             ],

@@ -82,7 +82,7 @@ fn check_card(card: &Card, hall: &str) {
     assert_eq!(arguments, [("action", "\"start\"".to_owned()), ("device_ids", format!("[\"{hall}-1\"]"))]);
     assert_eq!((facts.deny_only.len(), facts.disruptive, &facts.confirm), (0, false, &None));
     assert!(facts.slot.en.contains("Simulator") && facts.isolation == "none" && !facts.dry_run, "{facts:?}");
-    assert_eq!(facts.reason, "The operator asked for it.");
+    assert_eq!(facts.reason, "Scripted stand-in: the operator asked for it.");
 }
 
 #[test]

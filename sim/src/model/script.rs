@@ -140,7 +140,9 @@ impl Turn<'_> {
             Change::Reboot => ("batch_reboot", json!({"device_ids": [device.id]})),
             Change::Firmware => ("batch_firmware_update", json!({"device_ids": [device.id]})),
         };
-        let reason = self.language.pick("The operator asked for it.", "Lo pidió el operador.");
+        let reason = self
+            .language
+            .pick("Scripted stand-in: the operator asked for it.", "Guion de prueba: lo pidió el operador.");
         json!({"tool": tool, "arguments": arguments, "reason": reason})
     }
 
@@ -380,7 +382,7 @@ mod tests {
         };
         assert_eq!(
             blocks[0]["input"],
-            json!({"tool": "batch_recording", "arguments": {"action": "start", "device_ids": ["20300000001-2"]}, "reason": "The operator asked for it."})
+            json!({"tool": "batch_recording", "arguments": {"action": "start", "device_ids": ["20300000001-2"]}, "reason": "Scripted stand-in: the operator asked for it."})
         );
         assert!(said(&steps).ends_with("Proposal 4 waits for a person."));
         let steps = converse("reinicia Hall B", &ALL, fleet);

@@ -84,7 +84,12 @@ fn neither_a_question_nor_a_prompt_nor_an_answer_is_on_the_disk() {
     let needles = needles.bytes("prompt", prompt.as_bytes());
     assert_eq!(needles.found_under(&folder, &[]), Vec::<String>::new());
     // What is kept was looked through: the change itself is found.
-    assert!(!Needles::new().text("reason", "The operator asked for it.").found_under(&folder, &[]).is_empty());
+    assert!(
+        !Needles::new()
+            .text("reason", "Scripted stand-in: the operator asked for it.")
+            .found_under(&folder, &[])
+            .is_empty()
+    );
     for pid in [world.executor().pid(), world.assistant().pid()] {
         for file in open_files(pid) {
             assert!(file.starts_with(&folder), "a file elsewhere: {}", file.display());
