@@ -165,12 +165,13 @@ mod tests {
         let corpus = include_str!("../../tests/data/injection.dev.jsonl");
         let names = corpus.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["text"].clone());
         let link = "http://127.0.0.1:8767/card/7";
+        let notifiers = [Kind::Ntfy, Kind::Slack, Kind::Teams].map(|kind| (kind, Notifier::load(kind, &path).unwrap()));
         let mut count = 0;
         for name in names {
             let name = protocol::shown::Shown::capped(name.as_str().unwrap(), 120).into_string();
             let text = format!("Proposal 7 waits for a decision: Restart {name}");
-            for kind in [Kind::Ntfy, Kind::Slack, Kind::Teams] {
-                let ping = Notifier::load(kind, &path).unwrap().request(&text, link).build().unwrap();
+            for (kind, notifier) in &notifiers {
+                let ping = notifier.request(&text, link).build().unwrap();
                 let body = String::from_utf8(ping.body().unwrap().as_bytes().unwrap().to_vec()).unwrap();
                 let headers: Vec<_> = ping.headers().iter().map(|(name, value)| (name.as_str(), value)).collect();
                 match kind {

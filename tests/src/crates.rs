@@ -3,6 +3,7 @@
 use crate::places::workspace_root;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Which part of a manifest names a dependency.
@@ -27,8 +28,6 @@ pub struct Named {
     pub requirement: String,
     /// The features that are asked for.
     pub features: Vec<String>,
-    /// Whether its default features are.
-    pub default_features: bool,
     /// Its folder, for a package of this workspace.
     pub path: Option<String>,
 }
@@ -122,7 +121,6 @@ fn named(value: &Value) -> Option<Named> {
         kind: kind(&value["kind"])?,
         requirement: value["req"].as_str()?.to_owned(),
         features: value["features"].as_array()?.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-        default_features: value["uses_default_features"].as_bool()?,
         path: value["path"].as_str().map(str::to_owned),
     })
 }
@@ -141,10 +139,51 @@ fn kind(value: &Value) -> Option<Kind> {
     }
 }
 
+/// `rustc`, the same that cargo runs.
+#[must_use]
+pub fn rustc() -> Command {
+    Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+}
+
+/// The libraries that the workspace's programs are made of, by package: the name of each in code, and its file. Builds the
+/// programs when that was not done.
+///
+/// # Errors
+/// What cargo said when it failed.
+pub fn built() -> Result<BTreeMap<String, (String, PathBuf)>, String> {
+    let mut cargo = cargo();
+    cargo.args(["build", "--workspace", "--bins", "--locked", "--message-format", "json"]);
+    // What cargo tells the tests of their own package would have some build scripts run again.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"].iter().any(|start| text.starts_with(start)) {
+            cargo.env_remove(&name);
+        }
+    }
+    let output = cargo.env_remove("FLEETWATCH_BUILD_BARRIERS").output().map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stdout);
+    Ok(said.lines().filter_map(|line| library(&serde_json::from_str(line).ok()?)).collect())
+}
+
+// The package's name, the library's, and its file: the one with code, or a macro's.
+fn library(message: &Value) -> Option<(String, (String, PathBuf))> {
+    let target = message.get("target").filter(|_| message["reason"] == "compiler-artifact")?;
+    let is_library = |kind: &Value| kind == "lib" || kind == "proc-macro";
+    target["kind"].as_array()?.iter().find(|kind| is_library(kind))?;
+    let files = message["filenames"].as_array()?.iter().filter_map(Value::as_str).map(PathBuf::from);
+    let file = files.into_iter().find(|file| file.extension().is_some_and(|end| end != "rmeta"))?;
+    // `…#name@version`, or `…/name#version`.
+    let (source, end) = message["package_id"].as_str()?.rsplit_once('#')?;
+    let package = end.split_once('@').map_or_else(|| source.rsplit('/').next(), |(name, _)| Some(name))?;
+    Some((package.to_owned(), (target["name"].as_str()?.to_owned(), file)))
+}
+
 // Packages of other platforms were never downloaded, so cargo must not ask for them.
 fn host_platform() -> Result<String, String> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc).arg("-vV").output().map_err(|error| format!("rustc: {error}"))?;
+    let output = rustc().arg("-vV").output().map_err(|error| format!("rustc: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).ok_or_else(|| "rustc does not say its host".to_owned())

@@ -1,17 +1,18 @@
-//! Walls that the compiler keeps. Each file of `tests/ui` becomes the whole source of a small package with the
-//! dependencies of one of ours; its first line says whether it compiles, or with which error it must not.
+//! Walls that the compiler keeps. Each file of `tests/ui` is compiled as a library that sees the direct dependencies of one
+//! of our packages; its first line says whether it compiles, or with which error it must not.
 
 #[cfg(test)]
 mod tests {
-    use fleetwatch_tests::crates::{Crates, Kind, Named, cargo};
+    use fleetwatch_tests::crates::{Crates, Kind, Named, built, rustc};
     use fleetwatch_tests::{target_folder, workspace_root};
     use std::collections::BTreeSet;
     use std::fs;
-    use std::path::{Path, PathBuf};
+    use std::path::Path;
 
-    /// A package of its own, below `target/ui` so that what it is built on is built once.
+    /// Sources that see the libraries that one of our packages depends on, as they were built, and nothing else by name.
     struct Mini {
-        folder: PathBuf,
+        folder: tempfile::TempDir,
+        externs: Vec<String>,
         fixtures: Vec<Fixture>,
     }
 
@@ -33,31 +34,28 @@ mod tests {
 
     impl Mini {
         fn new(name: &str, dependencies: &[Named]) -> Self {
-            let folder = target_folder().join("ui").join(name);
-            fs::create_dir_all(folder.join("src")).unwrap();
-            let lines: Vec<_> = dependencies.iter().map(line).collect();
-            let manifest = format!(
-                "[workspace]\n\n[package]\nname = \"{name}-mini\"\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = false\n\n\
-                 [lints.rust]\nunused_must_use = \"deny\"\n\n[dependencies]\n{}\n",
-                lines.join("\n")
-            );
-            fs::write(folder.join("Cargo.toml"), manifest).unwrap();
-            // The very versions of the workspace.
-            fs::copy(workspace_root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
-            Self { folder, fixtures: fixtures(name) }
+            let folder = tempfile::tempdir().unwrap();
+            fs::create_dir(folder.path().join("src")).unwrap();
+            let built = built().unwrap();
+            let library = |named: &Named| {
+                let (name, file) = built.get(&named.name).unwrap_or_else(|| panic!("{} was not built", named.name));
+                format!("--extern={name}={}", file.display())
+            };
+            Self { folder, externs: dependencies.iter().map(library).collect(), fixtures: fixtures(name) }
         }
 
         // Whether it compiles, and what the compiler said.
         fn check(&self, text: &str) -> (bool, String) {
-            fs::write(self.folder.join("src/lib.rs"), text).unwrap();
-            let output = cargo()
-                .current_dir(&self.folder)
-                .args(["check", "--offline", "--message-format", "short", "--target-dir"])
-                .arg(target_folder().join("ui/target"))
-                .env("CARGO_INCREMENTAL", "0")
-                .env_remove("FLEETWATCH_BUILD_BARRIERS")
-                .env_remove("RUSTC_WORKSPACE_WRAPPER")
-                .env_remove("RUSTFLAGS")
+            fs::write(self.folder.path().join("src/lib.rs"), text).unwrap();
+            let mut below = std::ffi::OsString::from("dependency=");
+            below.push(target_folder().join("debug/deps"));
+            let output = rustc()
+                .current_dir(self.folder.path())
+                .args(["--edition=2024", "--crate-type=lib", "--emit=metadata", "--error-format=short"])
+                .args(["-Dunused_must_use", "-Cpanic=abort", "-L"])
+                .arg(below)
+                .args(&self.externs)
+                .arg("src/lib.rs")
                 .output()
                 .unwrap();
             (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
@@ -83,15 +81,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    fn line(named: &Named) -> String {
-        let from = match &named.path {
-            Some(path) => format!("path = {path:?}"),
-            None => format!("version = {:?}", named.requirement),
-        };
-        let (defaults, features) = (named.default_features, &named.features);
-        format!("{} = {{ {from}, default-features = {defaults}, features = {features:?} }}", named.name)
     }
 
     fn fixtures(wall: &str) -> Vec<Fixture> {
