@@ -242,6 +242,9 @@ pub(crate) struct DigestArgs {
     /// Read the fleet now and write the redacted readings into this new folder
     #[arg(long, value_name = "DIR", conflicts_with = "replay")]
     pub(crate) capture: Option<PathBuf>,
+    /// With --capture: made-up names, ids and titles in the place of the fleet's own
+    #[arg(long, requires = "capture")]
+    pub(crate) anonymous: bool,
     /// The digest of the readings in this folder; nothing is posted
     #[arg(long, value_name = "DIR")]
     pub(crate) replay: Option<PathBuf>,

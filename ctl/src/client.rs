@@ -66,7 +66,8 @@ impl Daemon {
         }
     }
 
-    fn group(self) -> &'static str {
+    /// The group whose members may connect, where the daemons have users of their own.
+    pub(crate) fn group(self) -> &'static str {
         match self {
             Self::Assistant => "fleetwatch-agents",
             Self::Executor => "fleetwatch-operators",

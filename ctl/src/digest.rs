@@ -1,5 +1,7 @@
 //! What the watcher knows. The assistant does the work, because it alone may read the fleet; here are only files and words.
 
+mod anonymous;
+
 use crate::cli::DigestArgs;
 use crate::client::{Asking, ClientError};
 use crate::exit::Exit;
@@ -19,10 +21,13 @@ use std::path::{Path, PathBuf};
 /// Most bytes of one capture.
 const MOST: usize = 8 * 1024 * 1024;
 
+/// The readings by tool.
+type Files = BTreeMap<&'static str, Vec<u8>>;
+
 /// `digest`, with its two other forms.
 pub(crate) async fn digest(session: &Session, out: &mut Out, args: &DigestArgs) -> Exit {
     match (&args.capture, &args.replay) {
-        (Some(folder), _) => capture(session, out, folder, args.json).await,
+        (Some(folder), _) => capture(session, out, (folder, args.anonymous), args.json).await,
         (None, Some(folder)) => replay(session, out, folder, args.json).await,
         (None, None) => report(session, out, AskerSays::Digest { language: session.language }, args.json).await,
     }
@@ -71,14 +76,14 @@ async fn reported(asking: &mut Asking) -> Result<(String, bool), ClientError> {
 }
 
 // Nothing is made before everything has come.
-async fn capture(session: &Session, out: &mut Out, folder: &Path, json: bool) -> Exit {
+async fn capture(session: &Session, out: &mut Out, (folder, anonymous): (&Path, bool), json: bool) -> Exit {
     if folder.symlink_metadata().is_ok() {
         complain(&format!("{} is there already and stays as it is; give a name that is not taken", folder.display()));
         return Exit::Wrong;
     }
     match captured(session).await {
-        Ok(files) => match written(folder, &files) {
-            Ok(()) => {
+        Ok(files) => match kept(folder, files, anonymous) {
+            Ok(files) => {
                 let names: Vec<String> = files.keys().map(|tool| format!("{tool}.json")).collect();
                 if json {
                     out.json(&json!({ "folder": folder.display().to_string(), "files": names }));
@@ -97,10 +102,15 @@ async fn capture(session: &Session, out: &mut Out, folder: &Path, json: bool) ->
     }
 }
 
-async fn captured(session: &Session) -> Result<BTreeMap<&'static str, Vec<u8>>, ClientError> {
+fn kept(folder: &Path, files: Files, anonymous: bool) -> Result<Files, String> {
+    let files = if anonymous { anonymous::anonymous(files)? } else { files };
+    written(folder, &files).map(|()| files)
+}
+
+async fn captured(session: &Session) -> Result<Files, ClientError> {
     let mut asking = Asking::open(&session.places).await?;
     asking.say(AskerSays::Capture).await?;
-    let (mut files, mut whole, mut size) = (BTreeMap::<&'static str, Vec<u8>>::new(), 0, 0_usize);
+    let (mut files, mut whole, mut size) = (Files::new(), 0, 0_usize);
     loop {
         let say = asking.hear().await?;
         if let AssistantSays::CapturePart { tool, bytes, last } = say {
@@ -120,7 +130,7 @@ async fn captured(session: &Session) -> Result<BTreeMap<&'static str, Vec<u8>>, 
     }
 }
 
-fn written(folder: &Path, files: &BTreeMap<&'static str, Vec<u8>>) -> Result<(), String> {
+fn written(folder: &Path, files: &Files) -> Result<(), String> {
     let made = DirBuilder::new().mode(0o700).create(folder);
     made.map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
     for (tool, bytes) in files {

@@ -3,8 +3,9 @@
 
 mod here;
 mod isolation;
+mod spanish;
 
-use crate::client::{Asking, ClientError, Control, Daemon};
+use crate::client::{Asking, ClientError, Control, Daemon, Places};
 use crate::exit::Exit;
 use crate::out::Out;
 use crate::render::{pick, safe};
@@ -83,21 +84,23 @@ fn rows(session: &Session, found: Found) -> Vec<(Part, Row)> {
         let tried = isolation::Tried { isolation: executor.isolation, wanted: &executor.closed, uids };
         rows.push((Part::Here, isolation::row(&tried, &assistant.tried)));
     }
-    rows.extend(part(Part::Executor, Daemon::Executor, found.executor.map(|(heard, _)| heard.report.rows)));
-    rows.extend(part(Part::Assistant, Daemon::Assistant, found.assistant.map(|(heard, _)| heard.report.rows)));
+    let (executor, assistant) =
+        (found.executor.map(|(heard, _)| heard.report.rows), found.assistant.map(|(heard, _)| heard.report.rows));
+    rows.extend(part(Part::Executor, (Daemon::Executor, &session.places), executor));
+    rows.extend(part(Part::Assistant, (Daemon::Assistant, &session.places), assistant));
     rows
 }
 
-fn part(part: Part, daemon: Daemon, heard: Result<Vec<Row>, ClientError>) -> Vec<(Part, Row)> {
+fn part(part: Part, of: (Daemon, &Places), heard: Result<Vec<Row>, ClientError>) -> Vec<(Part, Row)> {
     match heard {
         Ok(rows) => rows.into_iter().take(MOST_ROWS).map(|row| (part, row)).collect(),
-        Err(error) => vec![(part, silent(daemon, &error))],
+        Err(error) => vec![(part, silent(of, &error))],
     }
 }
 
-fn silent(daemon: Daemon, error: &ClientError) -> Row {
+fn silent((daemon, places): (Daemon, &Places), error: &ClientError) -> Row {
     let name = daemon.as_str();
-    let found = Worded::new(error.to_string(), format!("{name} no responde: {error}"));
+    let found = Worded::new(error.to_string(), spanish::of(error, places));
     Row::new(Check::Answers, Grade::Fail, found).advise(
         &format!("Start {name} and read its log; are you in the group that may ask it?"),
         &format!("Inicie {name} y lea su registro; ¿está usted en el grupo que puede preguntarle?"),

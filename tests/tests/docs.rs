@@ -4,6 +4,10 @@
 #[cfg(test)]
 mod tests {
     use fleetwatch_tests::sources::{self, File};
+    use policy::behaviour::Behaviour;
+    use policy::principals::Principals;
+    use policy::tool_policy::ToolPolicy;
+    use policy::yaml::PolicyError;
     use protocol::doctor::Check;
     use protocol::refusal::RefusalCode;
     use std::collections::{BTreeMap, BTreeSet};
@@ -192,5 +196,95 @@ mod tests {
             };
             assert_eq!(shape(&format!("{name}.md")), shape(&format!("{name}.es.md")), "{name}");
         }
+    }
+
+    #[test]
+    fn every_line_of_the_two_long_pages_has_a_test_or_says_why_not() {
+        for (path, least) in [("docs/spec-000.md", 80), ("docs/facts-10.md", 150)] {
+            let text = page(path);
+            let rows: Vec<_> = text
+                .lines()
+                .filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | "))
+                .filter(|(line, tests)| !line.is_empty() && *tests != "tests")
+                .collect();
+            assert!(rows.len() >= least, "{path}: {} rows", rows.len());
+            let open = ["Decided", "Not wanted", "Not present"];
+            let bare: Vec<_> = rows
+                .iter()
+                .filter(|(_, tests)| !tests.contains(".rs::") && !open.iter().any(|word| tests.starts_with(word)))
+                .collect();
+            assert_eq!(bare, Vec::<&(&str, &str)>::new(), "{path}");
+        }
+    }
+
+    // Where a key may stand in the three files: what leads there in the page, and a text with an unknown key at that place.
+    const PLACES: [(&str, &str, &str); 12] = [
+        ("policy.yaml", "", "odd: 1\n"),
+        ("policy.yaml", "scope.", "scope:\n  odd: 1\n"),
+        ("policy.yaml", "thresholds.", "thresholds:\n  odd: 1\n"),
+        ("policy.yaml", "rooms.ID.", "rooms:\n  \"20301000003\":\n    odd: 1\n"),
+        ("tool_policy.yaml", "", "odd: 1\n"),
+        ("tool_policy.yaml", "propose.TOOL.", "propose:\n  batch_reboot:\n    odd: 1\n"),
+        ("tool_policy.yaml", "propose.TOOL.schema.", "propose:\n  batch_reboot:\n    schema:\n      odd: 1\n"),
+        (
+            "tool_policy.yaml",
+            "propose.TOOL.schema.fields.NAME.",
+            "propose:\n  batch_reboot:\n    schema:\n      fields:\n        one: {odd: 1}\n",
+        ),
+        (
+            "tool_policy.yaml",
+            "propose.TOOL.schema.fields.NAME.items.",
+            "propose:\n  batch_reboot:\n    schema:\n      fields:\n        one: {items: {odd: 1}}\n",
+        ),
+        ("tool_policy.yaml", "verbs.TOOL.", "verbs:\n  batch_reboot:\n    odd: 1\n"),
+        ("principals.yaml", "", "- odd: 1\n"),
+        ("principals.yaml", "", "- name: a\n  odd: 1\n"),
+    ];
+
+    // The file's own loader, as the daemons use it.
+    fn load(file: &str, text: &str) -> Result<(), PolicyError> {
+        match file {
+            "policy.yaml" => Behaviour::parse(text, file).map(drop),
+            "principals.yaml" => Principals::parse(text, file).map(drop),
+            "tool_policy.yaml" => ToolPolicy::parse(text, file).map(drop),
+            other => panic!("{other} is no policy file"),
+        }
+    }
+
+    #[test]
+    fn every_key_that_a_policy_file_may_have_is_told_and_no_other() {
+        let text = page("docs/policy.md");
+        for file in ["policy.yaml", "tool_policy.yaml", "principals.yaml"] {
+            let section = text.split_once(&format!("\n## {file}\n")).unwrap().1;
+            let section = section.split("\n## ").next().unwrap();
+            let told: Vec<_> =
+                section.lines().filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0)).collect();
+            let mut taken = BTreeSet::new();
+            for (_, before, odd) in PLACES.iter().filter(|(of, ..)| *of == file) {
+                let what = load(file, odd).unwrap_err().what;
+                let known = what.split_once("unknown key `odd`; known here: ").map(|(_, known)| known.split(", "));
+                let known = known.unwrap_or_else(|| panic!("{file} {before}: {what}"));
+                taken.extend(known.map(|key| format!("{before}{key}")));
+            }
+            assert_eq!(told.iter().map(|key| (*key).to_owned()).collect::<BTreeSet<_>>(), taken, "{file}");
+            assert_eq!(told.len(), taken.len(), "{file}: a key stands there twice");
+        }
+    }
+
+    #[test]
+    fn the_examples_of_the_policy_page_are_good_files() {
+        let text = page("docs/policy.md");
+        let blocks = text.split("```yaml\n# ").skip(1).map(|rest| rest.split("```").next().unwrap_or_default());
+        let mut files: Vec<_> = blocks
+            .map(|block| {
+                let (file, yaml) = block.split_once('\n').unwrap();
+                load(file, yaml).unwrap_or_else(|error| panic!("{error}"));
+                file
+            })
+            .collect();
+        files.sort_unstable();
+        assert_eq!(files, ["policy.yaml", "principals.yaml", "tool_policy.yaml"]);
+        let said = load("policy.yaml", "autonomy: propose\ndry_run: \"no\"\n").unwrap_err().to_string();
+        assert!(text.contains(&said), "{said}");
     }
 }

@@ -250,7 +250,14 @@ fn the_assistants_own_user_is_kept_out_and_whatever_it_can_open_is_named() {
     set_mode(&world.folder().join("executor"), 0o755);
     let still = doctor(&world);
     assert_eq!(still.row("here", "isolation").0, "OK", "each file is shut by itself");
-    for name in ["executor/store.db", "executor/audit.key", "secrets/sandbox-token"] {
+    let named = [
+        "executor/store.db",
+        "executor/store.db-wal",
+        "executor/audit.key",
+        "secrets/sandbox-token",
+        "policy/principals.yaml",
+    ];
+    for name in named {
         let path = opened(&world, name);
         let said = doctor(&world);
         said.must_fail(("here", "isolation"), &path.display().to_string());

@@ -191,6 +191,20 @@ mod tests {
             |text: &str| text.split_once("Fix first:").unwrap().1.split("Within a day").next().unwrap().to_owned();
         assert_eq!((code, attention(&replay)), (0, attention(&digest)), "{replay}");
 
+        let shared = world.folder().join("shared");
+        let shared = shared.display().to_string();
+        assert_eq!(ctl(&world, &["digest", "--capture", &shared, "--anonymous"]).0, 0);
+        for entry in std::fs::read_dir(&shared).unwrap() {
+            let text = must(std::fs::read_to_string(entry.unwrap().path()), "a reading");
+            for original in ["Hall A", "Chapel", "Paraninfo", "Program", world.room("Hall A").as_str()] {
+                assert!(!text.contains(original), "{original} in {text}");
+            }
+        }
+        let (code, played) = ctl(&world, &["digest", "--replay", &shared]);
+        let said = |text: &str| attention(text).lines().filter(|line| line.starts_with("- ")).count();
+        assert!(code == 0 && played.contains("30 rooms, 27 online") && played.contains("Place-0"), "{played}");
+        assert_eq!(said(&played), said(&digest), "the same findings under other names: {played}");
+
         let events = folder.join("get_current_or_next_cms_events_for_devices.json");
         let hall = world.room("Hall A");
         let event: Value = json!({"events": [{"device_id": hall, "event":

@@ -207,23 +207,31 @@ fn put_words(team: &mut Team, recorders: &Recorders) {
     }
 }
 
-// Said once for each tool, until its answers are understood again.
-static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+/// Tools whose answers were not understood and were already complained of.
+#[derive(Debug)]
+struct Said(BTreeSet<String>);
+
+impl Said {
+    // Whether this is to be said now: once for each tool, until its answers are understood again.
+    fn is_news(&mut self, tool: &str, understood: bool) -> bool {
+        if understood {
+            self.0.remove(tool);
+            return false;
+        }
+        self.0.insert(tool.to_owned())
+    }
+}
+
+static SAID: Mutex<Said> = Mutex::new(Said(BTreeSet::new()));
 
 fn understood<T>(tool: &str, read: Result<T, ShapeError>) -> Option<T> {
-    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-    match read {
-        Ok(value) => {
-            said.remove(tool);
-            Some(value)
+    let news = SAID.lock().unwrap_or_else(PoisonError::into_inner).is_news(tool, read.is_ok());
+    read.inspect_err(|error| {
+        if news {
+            tracing::warn!(tool, %error, "a reading was not understood");
         }
-        Err(error) => {
-            if said.insert(tool.to_owned()) {
-                tracing::warn!(tool, %error, "a reading was not understood");
-            }
-            None
-        }
-    }
+    })
+    .ok()
 }
 
 #[cfg(test)]
@@ -233,6 +241,16 @@ mod tests {
 
     async fn look(files: &BTreeMap<String, Value>) -> Option<Seen> {
         Seen::look(Readings::Files(files), NOON).await
+    }
+
+    #[test]
+    fn a_shape_that_is_not_known_is_said_once_until_it_is_understood_again() {
+        let mut said = Said(BTreeSet::new());
+        let mut news = |tool, understood| said.is_news(tool, understood);
+        assert!(news(DEVICES, false) && news(EVENTS, false), "each tool by itself");
+        assert!(!news(DEVICES, false) && !news(EVENTS, false));
+        assert!(!news(DEVICES, true), "understood");
+        assert!(news(DEVICES, false) && !news(EVENTS, false));
     }
 
     #[tokio::test]

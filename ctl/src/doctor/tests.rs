@@ -50,5 +50,7 @@ async fn without_any_daemon_there_are_two_fails_and_the_rest_goes_on() {
 #[test]
 fn at_most_so_many_rows_of_one_part_are_shown() {
     let many = vec![Row::new(Check::Fence, Grade::Ok, Worded::same("x")); MOST_ROWS + 20];
-    assert_eq!(part(Part::Executor, Daemon::Executor, Ok(many)).len(), MOST_ROWS);
+    let run = tempfile::tempdir().unwrap();
+    let places = testing::session(run.path()).places;
+    assert_eq!(part(Part::Executor, (Daemon::Executor, &places), Ok(many)).len(), MOST_ROWS);
 }

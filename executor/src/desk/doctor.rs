@@ -13,7 +13,7 @@ use protocol::doctor::{Check, MOST_PATHS, Report};
 use protocol::refusal::Refusal;
 use reader::doctor as shared;
 use rows::{Autonomy, Past};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 impl Desk {
@@ -39,7 +39,8 @@ impl Desk {
         let fence = app.config.fence.as_ref().map(policy::fence::Fence::describe);
         let past = Past { sequence: head.sequence, witness: app.witness(), started: app.started, lost };
         let zone = app.config.behaviour.timezone();
-        let rows = vec![
+        let closed = self.closed();
+        let mut rows = vec![
             shared::policy_files(&app.config.policy_dir, &app.config.policy_hash),
             shared::guard(&app.config.tools),
             shared::redaction(),
@@ -64,22 +65,55 @@ impl Desk {
             shared::service(),
             shared::sandbox(),
         ];
+        rows.extend(rows::untried(&closed.left_out));
         let report = Report::new(&app.config.policy_hash, rows);
-        Ok(ExecutorDoctor { report, isolation: app.isolation(), closed: self.closed() })
+        Ok(ExecutorDoctor { report, isolation: app.isolation(), closed: closed.paths })
     }
 
     /// What the assistant must not be able to open (`issue line 3.20`).
-    fn closed(&self) -> Vec<String> {
+    fn closed(&self) -> Closed {
         let config = &self.app.config;
         let process = PathBuf::from(format!("/proc/{}", std::process::id()));
         let files = ["store.db", "store.db-wal", "spent.log", "audit.key", "page-secret"];
         let mut paths: Vec<PathBuf> = files.iter().map(|name| config.state.join(name)).collect();
-        paths.push(config.token_file.clone());
+        paths.extend([config.token_file.clone(), config.principals.clone()]);
         paths.push(config.run.join("control").join("control.sock"));
-        paths.extend(["environ", "fd"].map(|name| process.join(name)));
+        // The binding key is in memory alone.
+        paths.extend(["environ", "fd", "mem"].map(|name| process.join(name)));
         paths.extend(config.notify.iter().map(|(_, file)| file.clone()));
-        paths.truncate(MOST_PATHS);
-        // A path that is no text cannot be named; it is left out rather than guessed.
-        paths.into_iter().filter_map(|path| path.into_os_string().into_string().ok()).collect()
+        // Older databases, a staged restore, and whatever else came to lie there.
+        let entries = std::fs::read_dir(&config.state).into_iter().flatten();
+        let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        found.sort();
+        paths.extend(found);
+        Closed::of(paths)
+    }
+}
+
+/// The paths that the assistant is asked to try, and those that no question can hold.
+#[derive(Debug, PartialEq, Eq)]
+struct Closed {
+    paths: Vec<String>,
+    left_out: Vec<PathBuf>,
+}
+
+impl Closed {
+    /// Each path once, the first ones first. One that is no text has no name in a question, and beyond [`MOST_PATHS`] none
+    /// is asked for; both are told rather than forgotten.
+    fn of(paths: Vec<PathBuf>) -> Self {
+        let mut closed = Self { paths: Vec::new(), left_out: Vec::new() };
+        for path in paths {
+            let text = path.to_str().filter(|_| closed.paths.len() < MOST_PATHS).map(str::to_owned);
+            match text {
+                Some(text) if !closed.paths.contains(&text) => closed.paths.push(text),
+                None if !closed.is_asked(&path) => closed.left_out.push(path),
+                Some(_) | None => {}
+            }
+        }
+        closed
+    }
+
+    fn is_asked(&self, path: &Path) -> bool {
+        self.paths.iter().any(|asked| Path::new(asked) == path)
     }
 }

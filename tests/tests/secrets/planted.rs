@@ -1,6 +1,6 @@
 //! A token is planted as the writing sign-in, and everything goes wrong with it: the server repeats it in an error, in a 401, in
 //! half an answer, as a session's id. It stands in no log, answer, card, page, history, audit, export, database or backup, in no
-//! form (`seed 000, Parts`).
+//! form (`seed 000, Parts`), and neither do the page's secret and a session's cookie.
 
 use super::{RECORD, printed};
 use fleetwatch_tests::needles::Needles;
@@ -180,10 +180,13 @@ fn a_planted_sign_in_is_in_no_log_answer_card_page_audit_export_or_backup_in_any
     let waiting = proposed(&world, "Seminar Room 5");
     reads_that_fail(&world, waiting, &mut said);
     everything_that_can_be_asked_for(&world, &mut said);
+    let (secret, page) = (world.page_secret(), world.page());
+    assert_eq!(page.get("/").status, 200, "a session of this cookie");
+    let cookie = some(page.cookie(), "a cookie").split('=').nth(1).map(str::to_owned);
     said.push(("an answer".to_owned(), format!("{:?}", world.ask("Stop recording in Courtroom 2")).into_bytes()));
     assert_eq!(world.stop_executor(), Some(0));
 
-    let needles = needles();
+    let needles = needles().text("page secret", &secret).text("cookie", &some(cookie, "its value"));
     let sent = some(world.proxies.as_ref(), "the proxies").0.seen();
     assert!(sent.iter().any(|seen| !needles.found_in(seen.head.as_bytes()).is_empty()), "it was used");
     let found: Vec<_> = said

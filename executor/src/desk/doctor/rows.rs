@@ -3,12 +3,15 @@
 use crate::store::{Started, StoreLook};
 use control::status::{QueueStatus, Witness};
 use protocol::doctor::{Check, Grade, Row};
-use protocol::shown::Worded;
+use protocol::shown::{Shown, Worded};
+use std::path::PathBuf;
 
 /// Less free space than this, in bytes, is a warning.
 pub(super) const LITTLE_SPACE: u64 = 200 * 1024 * 1024;
 /// A backup older than this, in seconds, is a warning.
 pub(super) const OLD_BACKUP: i64 = 30 * DAY;
+/// Most paths that one row names.
+const MOST_NAMES: usize = 4;
 const DAY: i64 = 86_400;
 
 fn row(check: Check, grade: Grade, en: impl Into<String>, es: impl Into<String>) -> Row {
@@ -30,6 +33,24 @@ pub(super) struct Past {
     pub(super) started: Started,
     /// Whether a row tells of a loss, from this start or an earlier one.
     pub(super) lost: bool,
+}
+
+/// Paths that the assistant cannot be asked to try; nothing when there are none.
+pub(super) fn untried(left_out: &[PathBuf]) -> Option<Row> {
+    let named = left_out.iter().take(MOST_NAMES).map(|path| Shown::capped(&path.to_string_lossy(), 60).into_string());
+    let named = named.collect::<Vec<_>>().join(", ");
+    let count = left_out.len();
+    let told = row(
+        Check::Isolation,
+        Grade::Warn,
+        format!("{count} of the executor's files cannot be tried by the assistant: {named}"),
+        format!("el asistente no puede probar {count} archivos del ejecutor: {named}"),
+    )
+    .advise(
+        "Give them names of plain text (UTF-8), or move old files out of the state folder, and run doctor again.",
+        "Déles nombres de texto normal (UTF-8), o saque los archivos viejos de la carpeta de estado, y repita doctor.",
+    );
+    (count > 0).then_some(told)
 }
 
 pub(super) fn fence(fence: Option<&str>, proposes: bool) -> Row {

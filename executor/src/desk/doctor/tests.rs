@@ -1,9 +1,13 @@
 //! Each ruling, from facts to its grade.
 
+use super::Closed;
 use super::rows::{self, Autonomy, LITTLE_SPACE, OLD_BACKUP, Past};
 use crate::store::{Started, StoreLook};
 use control::status::{QueueStatus, Witness};
-use protocol::doctor::{Grade, Row};
+use protocol::doctor::{Grade, MOST_PATHS, Row};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 fn grade(row: &Row) -> Grade {
     assert!(!row.found.en.is_empty() && !row.found.es.is_empty(), "{row:?}");
@@ -126,4 +130,20 @@ fn every_sign_of_an_old_database_fails() {
 fn a_boot_without_an_id_fails() {
     assert_eq!(grade(&rows::clock("Europe/Madrid", "abc")), Grade::Ok);
     assert_eq!(grade(&rows::clock("Europe/Madrid", "")), Grade::Fail);
+}
+
+#[test]
+fn a_path_that_no_question_can_hold_is_told_and_never_left_out_in_silence() {
+    let odd = PathBuf::from(OsStr::from_bytes(b"/s/\xffstore"));
+    let plain = |n: usize| PathBuf::from(format!("/s/{n}"));
+    let closed = Closed::of(vec![plain(0), odd.clone(), plain(0), plain(1)]);
+    assert_eq!(closed.paths, ["/s/0", "/s/1"]);
+    assert_eq!(closed.left_out, [odd]);
+    let told = rows::untried(&closed.left_out).unwrap();
+    assert!(grade(&told) == Grade::Warn && told.found.en.contains("1 of the executor's files"), "{told:?}");
+
+    let many = Closed::of((0..MOST_PATHS + 3).map(plain).chain([plain(0)]).collect());
+    assert_eq!((many.paths.len(), many.left_out.len()), (MOST_PATHS, 3));
+    assert!(rows::untried(&many.left_out).unwrap().found.en.contains("/s/34"));
+    assert_eq!(rows::untried(&[]), None);
 }

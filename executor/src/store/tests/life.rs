@@ -25,6 +25,8 @@ fn an_outcome_is_recorded_once() {
     world.store.record(&Ending::new(&spent, Outcome::Ok(String::new()))).unwrap_err();
     world.store.add_receipt(number, &protocol::shown::Shown::whole("read back: nothing")).unwrap();
     assert_eq!(world.store.row(number).unwrap().detail, "closed; read back: nothing");
+    let odd = world.store.connection.execute("UPDATE proposals SET state = 'done'", []);
+    assert!(odd.unwrap_err().to_string().contains("CHECK"), "a word that no state has");
     assert_eq!(world.state(number), ProposalState::Unknown);
 }
 
