@@ -151,7 +151,8 @@ impl fmt::Display for ClientError {
 impl std::error::Error for ClientError {}
 
 impl ClientError {
-    fn of_a_change(self) -> Self {
+    /// The same when it was sent to change something: it may have been done.
+    pub(crate) fn of_a_change(self) -> Self {
         Self::Unanswered(Box::new(self))
     }
 
@@ -250,6 +251,9 @@ fn changes(say: &OperatorSays) -> bool {
         | OperatorSays::Deny { .. }
         | OperatorSays::DenyAll
         | OperatorSays::Freeze
+        // The answer may be that the sign-in is made.
+        | OperatorSays::LoginWait
+        | OperatorSays::Logout { .. }
         | OperatorSays::PinSet { .. }
         | OperatorSays::ProposeUndo { .. }
         | OperatorSays::Restore { .. }
@@ -263,8 +267,6 @@ fn changes(say: &OperatorSays) -> bool {
         | OperatorSays::List
         | OperatorSays::Login { .. }
         | OperatorSays::LoginCallback { .. }
-        | OperatorSays::LoginWait
-        | OperatorSays::Logout { .. }
         | OperatorSays::PageCode { .. }
         | OperatorSays::Show { .. }
         | OperatorSays::Status => false,
