@@ -8,6 +8,7 @@ use crate::poll::Poll;
 use crate::prompt;
 use crate::propose::Executor;
 use crate::tools::Tools;
+use crate::units::Units;
 use crate::watch::Watch;
 use crate::watch::posts::Channel;
 use crate::watch::rules::Rules;
@@ -154,7 +155,7 @@ impl Desk {
             rooms,
             tools: Tools::new(&policy),
             model: config.model.map(Model::new).transpose().map_err(StartError::Model)?,
-            fleet: Fleet::new(source, clock.clone()),
+            fleet: Fleet::new(source, clock.clone()).with_units(Units::load(&config.state_dir)),
             poll: Poll::new(executor.clone(), &config.state_dir),
             watch: Watch::new(rules, channels, &config.state_dir),
             executor,

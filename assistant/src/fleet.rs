@@ -1,10 +1,14 @@
 //! Reading the fleet through the guard. The one place in this program that asks for a reading; no write tool passes it.
 
+use crate::units::Units;
 use host::clock::Clock;
+use policy::observed::Team;
 use policy::tool_policy::{ReadTool, ToolPolicy, check_read_arguments};
+use protocol::ask::DEVICES;
 use protocol::canonical::Canonical;
 use protocol::refusal::{Refusal, RefusalCode};
 use reader::error::ReadError;
+use reader::parse::devices;
 use reader::quote::{Caps, Quoted, data, quote};
 use reader::session::ReadClient;
 use serde_json::Value;
@@ -29,6 +33,7 @@ pub(crate) struct Fleet {
     source: Source,
     clock: Clock,
     known: Mutex<Known>,
+    units: Units,
 }
 
 #[derive(Debug, Default)]
@@ -83,7 +88,12 @@ impl From<ReadError> for Failure {
 impl Fleet {
     /// A fleet behind this source.
     pub(crate) fn new(source: Source, clock: Clock) -> Self {
-        Self { source, clock, known: Mutex::default() }
+        Self { source, clock, known: Mutex::default(), units: Units::default() }
+    }
+
+    /// The same with the units that an earlier run has listed.
+    pub(crate) fn with_units(self, units: Units) -> Self {
+        Self { units, ..self }
     }
 
     /// One reading by name, its name and arguments checked first.
@@ -95,6 +105,10 @@ impl Fleet {
         let arguments = Canonical::from_value(arguments).map_err(|error| Failure::Refused(error.into()))?;
         check_read_arguments(&tool, &arguments).map_err(Failure::Refused)?;
         let read = self.fetch(&tool, &arguments).await;
+        if let (Ok(answer), DEVICES) = (&read, name) {
+            // What is not understood is told by who asked for it.
+            let _noted = devices::team(answer).map(|team| self.units.note(&team));
+        }
         let mut known = self.known();
         match &read {
             Ok(_) => {
@@ -125,6 +139,22 @@ impl Fleet {
             #[cfg(test)]
             Source::Canned(_) => None,
         }
+    }
+
+    /// The device list as it is now, for the comparison with another sign-in's.
+    ///
+    /// # Errors
+    /// The refusal that says why there is none.
+    pub(crate) async fn team(&self) -> Result<Team, Refusal> {
+        let client = self.live().ok_or_else(|| Refusal::bare(RefusalCode::NoSignIn))?;
+        let team = client.team().await.map_err(|error| error.refusal())?;
+        self.units.note(&team);
+        Ok(team)
+    }
+
+    /// The units that the normal sign-in has ever listed.
+    pub(crate) fn units(&self) -> &Units {
+        &self.units
     }
 
     /// Whether there is a sign-in that can be used.

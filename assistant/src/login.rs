@@ -42,11 +42,8 @@ impl Asker {
     /// `DeviceIds`.
     pub(crate) async fn device_ids(&self, desk: &Desk) -> Result<AssistantSays, Refusal> {
         self.may_sign_in()?;
-        let team = live(desk)?.team().await.map_err(|error| error.refusal())?;
-        if team.devices.len() > MAX_IDS {
-            return Err(Refusal::new(RefusalCode::TooLarge, "the team has more than 5,000 units"));
-        }
-        Ok(AssistantSays::DeviceIds { ids: team.devices.iter().map(|device| device.id.to_string()).collect() })
+        let read = desk.fleet.team().await;
+        listed(read.map(|team| team.devices.len()), desk.fleet.units().ids())
     }
 
     /// `Login`.
@@ -85,6 +82,8 @@ impl Asker {
             let why = if revoked { error.to_string() } else { format!("{error}; {more}") };
             return Err(Refusal::new(RefusalCode::SignInFailed, &why));
         }
+        // Before anything waits: no look may stand between the two.
+        desk.watch.signed_in_anew();
         desk.fleet.signed_in_anew().await;
         let facts = sign_in.facts();
         tracing::info!(uid = self.uid, "signed in to the fleet");
@@ -104,6 +103,7 @@ impl Asker {
         self.attempt = None;
         let done = live(desk)?.sign_in().sign_out().await;
         let done = done.map_err(|error| Refusal::new(RefusalCode::SignInFailed, &error.to_string()))?;
+        desk.fleet.units().forget();
         desk.fleet.signed_in_anew().await;
         tracing::info!(uid = self.uid, ?done, "signed out of the fleet");
         match done {
@@ -111,6 +111,16 @@ impl Asker {
             SignedOut::NotRevoked => Ok(AssistantSays::SignedOut { revoked: false }),
             SignedOut::Revoked => Ok(AssistantSays::SignedOut { revoked: true }),
         }
+    }
+}
+
+// The units that were read now stand among those that were ever listed.
+fn listed(read: Result<usize, Refusal>, ids: Vec<String>) -> Result<AssistantSays, Refusal> {
+    match read {
+        Ok(count) if count > MAX_IDS => Err(Refusal::new(RefusalCode::TooLarge, "the team has more than 5,000 units")),
+        Ok(_) => Ok(AssistantSays::DeviceIds { ids, unread: None }),
+        Err(refusal) if ids.is_empty() => Err(refusal),
+        Err(refusal) => Ok(AssistantSays::DeviceIds { ids, unread: Some(refusal) }),
     }
 }
 
@@ -133,5 +143,15 @@ mod tests {
         assert_eq!(error.code, RefusalCode::NotPermitted);
         Asker::new(0).may_sign_in().unwrap();
         Asker::new(socket::my_uid()).may_sign_in().unwrap();
+    }
+
+    #[test]
+    fn units_that_cannot_be_read_now_are_those_that_were_listed_before() {
+        let (dead, ids) = (Refusal::bare(RefusalCode::SignInDead), vec!["20300000001".to_owned()]);
+        let said = |unread| Ok(AssistantSays::DeviceIds { ids: ids.clone(), unread });
+        assert_eq!(listed(Ok(1), ids.clone()), said(None));
+        assert_eq!(listed(Err(dead.clone()), ids.clone()), said(Some(dead.clone())));
+        assert_eq!(listed(Err(dead.clone()), Vec::new()), Err(dead));
+        assert_eq!(listed(Ok(MAX_IDS + 1), ids.clone()).unwrap_err().code, RefusalCode::TooLarge);
     }
 }

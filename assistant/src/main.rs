@@ -25,6 +25,7 @@ mod teller;
 mod testing;
 mod tools;
 mod turn;
+mod units;
 mod watch;
 
 use config::Config;

@@ -9,6 +9,7 @@ pub(crate) fn of(desk: &Desk) -> AssistantStatus {
     let seconds_since = |start: i64| u64::try_from(desk.clock.boot_ms().saturating_sub(start)).unwrap_or(0) / 1000;
     let mut problems = desk.poll.troubles();
     problems.extend(desk.fleet.trouble());
+    problems.extend(desk.fleet.units().trouble());
     problems.extend(desk.watch.troubles());
     AssistantStatus {
         hello: Hello::ours(),

@@ -25,6 +25,8 @@ Environment:
   FLEETWATCH_RUN_DIR             the sockets' folder, when --run-dir is not given (else /run/fleetwatch)
   FLEETWATCH_EXECUTOR_USER       refuse an executor that runs as anybody else (name or uid)
   FLEETWATCH_ASSISTANT_USER      the same for the assistant
+  FLEETWATCH_LOGIN_HOSTS         hosts that `login` may send people to (else Epiphan's, *.epiphan.cloud)
+  FLEETWATCH_SLOT                sim: `login` may send people to 127.0.0.1 instead
   FLEETWATCH_ANTHROPIC_API_KEY   `demo` asks the real model with this key
   COLUMNS                        width of cards and tables, 60 to 100
   NO_COLOR                       no colour, whatever its value, unless it is empty";
@@ -142,12 +144,18 @@ pub(crate) enum Verb {
         /// The sign-in that writes; asks for the PIN on the terminal
         #[arg(long)]
         sandbox: bool,
+        /// Print JSON, one object a line: the link, what there is to know, and last how it ended
+        #[arg(long)]
+        json: bool,
     },
     /// Forget a sign-in, here and at the server
     Logout {
         /// The sign-in that writes; asks for the PIN on the terminal
         #[arg(long)]
         sandbox: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Save the executor's database to a new file; no key is in it
     Backup {
@@ -462,13 +470,11 @@ mod tests {
     }
 
     /// Verbs without `--json`, and why.
-    const NO_JSON: [(&str, &str); 8] = [
+    const NO_JSON: [(&str, &str); 6] = [
         ("audit export", "its --format says what it is, and JSON lines are the default"),
         ("chat", "a conversation; `ask --json` is one turn of it"),
         ("completions", "a script for a shell"),
         ("demo", "a conversation, or with --script a story with an exit code"),
-        ("login", "a link to open and a wait; `status --json` says who is signed in"),
-        ("logout", "the other half of it"),
         ("mcp", "another program reads it, and it is JSON"),
         ("sweep-demo", "prints nothing, and people do not call it"),
     ];
@@ -490,6 +496,7 @@ mod tests {
         leaves(&Cli::command(), "", &mut found);
         assert!(found.len() > 20, "{found:?}");
         let without: Vec<_> = found.iter().filter(|(_, json)| !json).map(|(path, _)| path.as_str()).collect();
+        assert!(NO_JSON.iter().all(|(_, why)| why.len() > 10), "a reason");
         let mut want = NO_JSON.map(|(path, _)| path);
         want.sort_unstable();
         let mut without_sorted = without.clone();

@@ -152,7 +152,8 @@ impl fmt::Display for ClientError {
 impl std::error::Error for ClientError {}
 
 impl ClientError {
-    fn of_a_change(self) -> Self {
+    /// The same when it was sent to change something: it may have been done.
+    pub(crate) fn of_a_change(self) -> Self {
         Self::Unanswered(Box::new(self))
     }
 
@@ -251,6 +252,9 @@ fn changes(say: &OperatorSays) -> bool {
         | OperatorSays::Deny { .. }
         | OperatorSays::DenyAll
         | OperatorSays::Freeze
+        // The answer may be that the sign-in is made.
+        | OperatorSays::LoginWait
+        | OperatorSays::Logout { .. }
         | OperatorSays::PinSet { .. }
         | OperatorSays::ProposeUndo { .. }
         | OperatorSays::Restore { .. }
@@ -264,8 +268,6 @@ fn changes(say: &OperatorSays) -> bool {
         | OperatorSays::List
         | OperatorSays::Login { .. }
         | OperatorSays::LoginCallback { .. }
-        | OperatorSays::LoginWait
-        | OperatorSays::Logout { .. }
         | OperatorSays::PageCode { .. }
         | OperatorSays::Show { .. }
         | OperatorSays::Status => false,

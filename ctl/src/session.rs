@@ -2,6 +2,7 @@
 
 use crate::cli::Cli;
 use crate::client::Places;
+use crate::login::hosts;
 use crate::render::paint::Paint;
 use protocol::shown::Language;
 use std::env;
@@ -25,6 +26,8 @@ pub(crate) struct Session {
     pub(crate) paint: Paint,
     /// How a person here says what to do.
     pub(crate) saying: Saying,
+    /// Where a person may be sent to sign in.
+    pub(crate) login_hosts: hosts::Setting,
 }
 
 /// How a person says what to do.
@@ -72,6 +75,7 @@ impl Session {
             columns: crate::render::columns(env::var("COLUMNS").ok().as_deref()),
             paint: painted(),
             saying: Saying::Shell(command),
+            login_hosts: hosts::Setting::of_env(),
         })
     }
 

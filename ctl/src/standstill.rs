@@ -2,7 +2,7 @@
 
 use crate::client::{ClientError, Control};
 use crate::exit::Exit;
-use crate::out::{Out, complain};
+use crate::out::Out;
 use crate::render::pick;
 use crate::session::Session;
 use crate::terminal::{Terminal, TerminalError, Typing};
@@ -95,15 +95,12 @@ fn unchanged(error: &TerminalError, out: &mut Out, json: bool) -> Exit {
     not_done((error.code(), &format!("nothing was changed: {error}")), (out, json))
 }
 
-/// The PIN, typed on the terminal, or why there is none on standard error.
-pub(crate) async fn pin(prompt: &str) -> Option<PinEntry> {
-    match typed(prompt).await {
-        Ok(pin) => Some(pin),
-        Err(error) => {
-            complain(&format!("nothing was changed: {error}"));
-            None
-        }
-    }
+/// The PIN, typed on the terminal; the exit when there is none, which was told.
+///
+/// # Errors
+/// [`Exit`]
+pub(crate) async fn pin(prompt: &str, (out, json): (&mut Out, bool)) -> Result<PinEntry, Exit> {
+    typed(prompt).await.map_err(|error| unchanged(&error, out, json))
 }
 
 // Piped text ends nothing.

@@ -157,6 +157,7 @@ pub(crate) fn session(run: &Path) -> Session {
         columns: 80,
         paint: Paint::Off,
         saying: Saying::Shell("fleetwatchctl".to_owned()),
+        login_hosts: crate::login::hosts::Setting::default(),
     }
 }
 

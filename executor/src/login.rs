@@ -1,7 +1,7 @@
 //! The sign-in that writes, on `control.sock`: begun, watched and ended by one operator's connection, kept by this process.
 //!
-//! It is kept only if it reaches at least one unit and none that the normal sign-in reaches (`seed 000, Fence`; issue line
-//! 3.5). Which ones those are only the assistant knows; the operator's command carries them here, and could lie.
+//! It is kept only if it reaches at least one unit and none that the normal sign-in reaches or has listed before (`seed 000,
+//! Fence`; issue line 3.5). Which ones those are only the assistant knows; the operator's command carries them here, and could lie.
 
 use crate::app::App;
 use crate::desk::{Desk, Viewer};
@@ -145,7 +145,7 @@ fn judge(slot: Slot, ids: &BTreeSet<String>, known: Option<&[String]>) -> Result
             Ok((devices, vec![note]))
         }
         (Some(id), Slot::Sandbox) => Err(failed(&format!(
-            "it reaches {} unit(s) that the normal sign-in reaches too, {id} among them; sign in to the sandbox team; forgotten again",
+            "it reaches {} unit(s) that the normal sign-in reaches too or has listed before, {id} among them; sign in to the sandbox team; forgotten again",
             shared.len()
         ))),
     }

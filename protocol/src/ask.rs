@@ -40,7 +40,7 @@ pub enum AskerSays {
     },
     /// The readings of one look now, redacted; each comes in [`AssistantSays::CapturePart`]s.
     Capture,
-    /// The ids of the units that the normal sign-in reaches. For the same people as `Login`.
+    /// The ids of the units that the normal sign-in reaches or has listed before. For the same people as `Login`.
     DeviceIds,
     /// What the last look at the fleet knows.
     Digest {
@@ -209,10 +209,12 @@ pub enum AssistantSays {
         /// Whether something was left out because it was too long.
         cut: bool,
     },
-    /// The ids of the units that the normal sign-in reaches.
+    /// The ids of the units that the normal sign-in reaches now, and of those that it has listed before.
     DeviceIds {
         /// At most [`crate::signin::MAX_IDS`].
         ids: Vec<String>,
+        /// Why they could not be read now, so that these are the earlier ones alone.
+        unread: Option<Refusal>,
     },
     /// What it found when it looked at itself.
     Doctor(Box<AssistantDoctor>),

@@ -50,9 +50,18 @@ pub(crate) struct Config {
     /// How long an access token of that server is good for.
     #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u32).range(1..=86_400))]
     pub(crate) oauth_seconds: u32,
+    /// The address that people and programs reach the fleet at when something stands before it, such as a TLS front.
+    #[arg(long, value_name = "URL", requires = "oauth", value_parser = origin)]
+    pub(crate) oauth_origin: Option<String>,
     /// Exit when standard input ends.
     #[arg(long)]
     pub(crate) stop_with_stdin: bool,
+}
+
+fn origin(text: &str) -> Result<String, String> {
+    let port = ["http://127.0.0.1:", "https://127.0.0.1:"].into_iter().find_map(|start| text.strip_prefix(start));
+    let good = port.is_some_and(|port| port.parse::<u16>().is_ok());
+    if good { Ok(text.to_owned()) } else { Err("write it like https://127.0.0.1:8443".to_owned()) }
 }
 
 /// The two accepted bearer tokens. `Debug` prints neither.

@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use hyper::body::Incoming;
 use hyper::{Method, Request, StatusCode};
 use serde_json::{Map, Value, json};
+use std::sync::PoisonError;
 
 use crate::clock;
 use crate::config::Caller;
@@ -24,6 +25,10 @@ pub(crate) async fn answer(world: &World, request: Request<Incoming>) -> Reply {
     match (&parts.method, parts.uri.path()) {
         (&Method::GET, "/_sim/log") => web::json(StatusCode::OK, &Value::from(world.log().entries().to_vec())),
         (&Method::GET, "/_sim/state") => web::json(StatusCode::OK, &snapshot(&mut world.state())),
+        (&Method::GET, "/_sim/sign-ins") => {
+            let live = world.sign_ins().map(|all| all.lock().unwrap_or_else(PoisonError::into_inner).live());
+            web::json(StatusCode::OK, &Value::from(live.unwrap_or_default()))
+        }
         (&Method::GET, "/_sim/model") => web::json(StatusCode::OK, &Value::from(world.model_requests())),
         (&Method::POST, "/_sim/set") => match web::read_body(body).await {
             Ok(body) => match set(world, &body) {
@@ -32,7 +37,10 @@ pub(crate) async fn answer(world: &World, request: Request<Incoming>) -> Reply {
             },
             Err(reply) => reply,
         },
-        _ => web::text(StatusCode::NOT_FOUND, "GET /_sim/log, /_sim/state or /_sim/model, or POST /_sim/set"),
+        _ => web::text(
+            StatusCode::NOT_FOUND,
+            "GET /_sim/log, /_sim/state, /_sim/sign-ins or /_sim/model, or POST /_sim/set",
+        ),
     }
 }
 

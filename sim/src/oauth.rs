@@ -25,6 +25,8 @@ const CODE_LIFE_MS: i64 = 60_000;
 pub(crate) struct SignIns {
     /// How long an access token is good for, in seconds.
     life: u32,
+    /// The address that it is reached at, where something stands before it.
+    origin: Option<String>,
     /// Where each registered program may be sent back to.
     clients: HashMap<String, Vec<String>>,
     codes: HashMap<String, Code>,
@@ -55,8 +57,13 @@ impl fmt::Debug for SignIns {
 
 impl SignIns {
     /// Nobody yet.
-    pub(crate) fn new(life: u32) -> Self {
-        Self { life, clients: HashMap::new(), codes: HashMap::new(), families: Vec::new() }
+    pub(crate) fn new(life: u32, origin: Option<String>) -> Self {
+        Self { life, origin, clients: HashMap::new(), codes: HashMap::new(), families: Vec::new() }
+    }
+
+    /// Who is signed in: whoever has something to renew with.
+    pub(crate) fn live(&self) -> Vec<&'static str> {
+        self.families.iter().map(|family| family.caller.word()).collect()
     }
 
     /// Whose live access token stands in this header.
@@ -158,11 +165,8 @@ impl SignIns {
 /// Answers if the request is for the authorization server; gives it back if not.
 pub(crate) async fn answer(world: &World, request: Request<Incoming>, now_ms: i64) -> Result<Reply, Request<Incoming>> {
     let Some(sign_ins) = world.sign_ins() else { return Err(request) };
-    let Some(base) =
-        request.headers().get(HOST).and_then(|host| host.to_str().ok()).map(|host| format!("http://{host}"))
-    else {
-        return Err(request);
-    };
+    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).map(|host| format!("http://{host}"));
+    let Some(base) = lock(sign_ins).origin.clone().or(host) else { return Err(request) };
     let asked = Pairs::read(request.uri().query().unwrap_or_default());
     let said = match (request.method(), request.uri().path()) {
         (&Method::GET, "/mcp") if !request.headers().contains_key(AUTHORIZATION) => challenge(&base),
@@ -330,7 +334,7 @@ mod tests {
     const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
     fn registered() -> (SignIns, String) {
-        let mut all = SignIns::new(60);
+        let mut all = SignIns::new(60, None);
         let said = all.register(br#"{"redirect_uris":["http://127.0.0.1:8765/callback"]}"#).expect("registered");
         let id = said["client_id"].as_str().expect("an id").to_owned();
         (all, id)

@@ -37,7 +37,7 @@ fn build(config: &Config) -> Result<World, Box<dyn Error>> {
         CallLog::open(config.log.as_deref())?,
         Faults::new(config.fault, config.fault_once),
     );
-    Ok(if config.oauth { world.with_sign_ins(config.oauth_seconds) } else { world })
+    Ok(if config.oauth { world.with_sign_ins(config.oauth_seconds, config.oauth_origin.clone()) } else { world })
 }
 
 async fn run(config: &Config, world: Arc<World>) -> io::Result<()> {

@@ -41,9 +41,10 @@ impl World {
         }
     }
 
-    /// The same with an authorization server whose tokens are good for so many seconds.
-    pub(crate) fn with_sign_ins(mut self, life: u32) -> Self {
-        self.sign_ins = Some(Mutex::new(SignIns::new(life)));
+    /// The same with an authorization server whose tokens are good for so many seconds, and the address that it is
+    /// reached at where that is not its own.
+    pub(crate) fn with_sign_ins(mut self, life: u32, origin: Option<String>) -> Self {
+        self.sign_ins = Some(Mutex::new(SignIns::new(life, origin)));
         self
     }
 

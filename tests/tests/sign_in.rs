@@ -6,7 +6,10 @@
 
 use control::message::{ExecutorSays, OperatorSays};
 use fleetwatch_tests::binary;
-use fleetwatch_tests::world::{AskClient, Asking, ControlClient, World, answered, code_of, must, recording, some};
+use fleetwatch_tests::terminal::Terminal;
+use fleetwatch_tests::world::{
+    AskClient, Asking, ControlClient, TlsFront, World, answered, code_of, must, recording, some,
+};
 use protocol::ask::{AskerSays, AssistantSays};
 use protocol::propose::ProposalState;
 use protocol::refusal::{Refusal, RefusalCode as Code};
@@ -15,6 +18,7 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 // Chooses an account on the simulator's page; gives the address that the browser is sent to.
 #[track_caller]
@@ -46,10 +50,12 @@ fn said(asker: &mut AskClient, say: AskerSays) -> Result<AssistantSays, Refusal>
     }
 }
 
+// The units that the normal sign-in reaches now.
 #[track_caller]
 fn ids(world: &World) -> Result<Vec<String>, Refusal> {
     match said(&mut world.asker(), AskerSays::DeviceIds)? {
-        AssistantSays::DeviceIds { ids } => Ok(ids),
+        AssistantSays::DeviceIds { ids, unread: None } => Ok(ids),
+        AssistantSays::DeviceIds { unread: Some(why), .. } => Err(why),
         other => must(Err(format!("{other:?}")), "device ids"),
     }
 }
@@ -148,6 +154,7 @@ fn a_newcomer_signs_both_slots_in_asks_in_spanish_and_changes_a_room() {
         .arg("--run-dir")
         .arg(world.folder().join("run"))
         .args(["--lang", "es", "login"])
+        .env("FLEETWATCH_SLOT", "sim")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
@@ -269,6 +276,75 @@ fn a_sandbox_without_a_unit_is_refused_and_forgotten() {
     assert!(!world.folder().join("executor/sim-token").exists());
     assert!(!world.control().status().sign_in);
     assert_eq!((world.audit("sign_in_refused").len(), world.audit("signed_in").len()), (1, 0));
+    assert_eq!(world.sim.sign_ins(), Vec::<String>::new(), "taken back at the server");
+}
+
+// `login --sandbox` as a person does it: the PIN, the link, the browser. Gives the exit code and all that was shown.
+#[track_caller]
+fn sandbox_at_the_terminal(world: &World, (origin, hosts): (&str, &str), account: &str) -> (i32, String) {
+    let most = Duration::from_secs(60);
+    let run = world.folder().join("run");
+    let arguments = ["--run-dir", some(run.to_str(), "a plain path"), "login", "--sandbox"];
+    let settings = [("FLEETWATCH_LOGIN_HOSTS", Path::new(hosts))];
+    let mut terminal = must(Terminal::start(&binary("fleetwatchctl"), &arguments, &settings), "a terminal");
+    must(terminal.wait_for("Your PIN", most), "the question");
+    // What is typed in the moment between question and answer is thrown away; so it is typed until it is taken.
+    let taken = (0..20).any(|_| {
+        must(terminal.press(&format!("\x15{}\r", world.pin())), "the PIN");
+        terminal.wait_for("\n", Duration::from_millis(500)).is_ok()
+    });
+    assert!(taken, "{}", terminal.shown());
+    if terminal.wait_for(&format!("  {origin}/"), most).is_ok() {
+        let rest = must(terminal.wait_for("\n", most), "the link");
+        // Past the front: the test's browser knows nothing of its authority.
+        browse(&format!("http://{}/{}", world.sim.address(), rest.trim()), account);
+    }
+    let exit = must(terminal.wait_for_end(most), "its end");
+    (exit, terminal.shown())
+}
+
+#[test]
+fn a_sandbox_sign_in_that_reaches_the_normal_ones_rooms_is_refused_forgotten_and_taken_back() {
+    let front = TlsFront::start();
+    let url = front.url();
+    let origin = some(url.strip_suffix("/mcp"), "an origin");
+    let world = World::builder().oauth_over_tls(origin, &front.file("ca.pem")).start();
+    front.lead_to(world.sim.address());
+    let mut asker = world.asker();
+    let link = normal_link(&mut asker).url;
+    browse(&link.replace(origin, &format!("http://{}", world.sim.address())), "normal");
+    must(normal_end(&mut asker), "the normal sign-in");
+    let units = ids(&world).unwrap();
+    assert!(!units.is_empty());
+
+    // A command that does not name the host shows no link, and waits for nobody.
+    let (exit, text) = sandbox_at_the_terminal(&world, (origin, "login.example"), "sandbox");
+    assert!(exit == 1 && text.contains("leads to 127.0.0.1:") && !text.contains(origin), "{exit}: {text}");
+    assert_eq!(world.sim.sign_ins(), ["normal"]);
+
+    // The wrong team: the normal account itself, which ends that sign-in too.
+    let (exit, text) = sandbox_at_the_terminal(&world, (origin, "127.0.0.1"), "normal");
+    assert!(exit == 1 && text.contains("that the normal sign-in reaches too"), "{exit}: {text}");
+    assert!(text.contains("forgotten again") && text.contains("has ended the normal one"), "{text}");
+    assert_eq!(world.sim.sign_ins(), Vec::<String>::new(), "taken back at the server");
+
+    // Its list can't be read any more; what it listed before still counts.
+    assert_eq!(ids(&world).unwrap_err().code, Code::SignInDead);
+    let (exit, text) = sandbox_at_the_terminal(&world, (origin, "127.0.0.1"), "sandbox");
+    assert!(exit == 1 && text.contains("those that it listed before are compared"), "{exit}: {text}");
+    assert!(text.contains("forgotten again") && units.iter().any(|id| text.contains(id)), "{text}");
+
+    assert_eq!(world.sim.sign_ins(), Vec::<String>::new());
+    assert!(!world.folder().join("executor/sandbox-token").exists() && !world.control().status().sign_in);
+    let rows = world.audit("sign_in_refused");
+    assert_eq!((rows.len(), rows[0].0.as_str(), world.audit("signed_in").len()), (2, "operator", 0));
+    assert!(rows.iter().all(|row| row.2["detail"].to_string().contains("forgotten again")), "{rows:?}");
+
+    // Signing out forgets what was listed, and then nothing can be compared.
+    assert!(world.folder().join("assistant/units-seen.json").exists());
+    assert!(world.ctl(&["logout"]).status.success());
+    assert!(!world.folder().join("assistant/units-seen.json").exists());
+    assert_eq!(said(&mut world.asker(), AskerSays::DeviceIds).unwrap_err().code, Code::SignInDead);
 }
 
 #[test]
@@ -305,8 +381,9 @@ fn signing_out_needs_the_pin_for_writing_and_ends_it_at_the_server() {
     let hall = world.room("Hall A");
     assert_eq!(code_of(world.propose("a", "batch_recording", &recording("start", &hall, 1))), Code::NoSignIn);
     assert!(!world.folder().join("executor/sim-token").exists() && world.folder().join("assistant/token").exists());
-    let out = world.ctl(&["logout"]);
-    assert!(out.status.success() && String::from_utf8_lossy(&out.stdout).contains("here and at the server"), "{out:?}");
+    let out = world.ctl(&["logout", "--json"]);
+    let line: Value = must(serde_json::from_slice(&out.stdout), "its JSON");
+    assert!(out.status.success() && line["state"] == "signed_out" && line["revoked"] == true, "{line}");
     assert_eq!(ids(&world).unwrap_err().code, Code::SignInDead);
     assert!(!world.ctl(&["logout"]).status.success(), "nobody is signed in");
 }

@@ -1,6 +1,7 @@
 //! From one look to the next: what is new, what is still so, what is over (`facts 8.2`). Each is said once; in the quiet
 //! hours only what is to be fixed first and the verdicts before an event are said, the rest waits.
 
+use crate::units;
 use crate::watch::findings::{Finding, Priority, findings, is_momentary, is_unknown};
 use crate::watch::posts::{Post, Timed};
 use crate::watch::readiness::{Check, Verdict, checks};
@@ -9,6 +10,7 @@ use crate::watch::seen::Seen;
 use crate::watch::state::{Open, Posted, State, Told};
 use crate::watch::{digest, sweep};
 use protocol::shown::Worded;
+use std::collections::BTreeSet;
 
 /// How long the verdict about an occurrence is remembered after its start, in seconds.
 const REMEMBERED: i64 = 86_400;
@@ -16,8 +18,10 @@ const REMEMBERED: i64 = 86_400;
 /// What there is to say after one look.
 #[derive(Debug, Default)]
 pub(crate) struct News {
-    /// This is the first look ever.
+    /// This is the first look ever, or the first one with another account.
     pub(crate) first: bool,
+    /// It is the first one with another account.
+    pub(crate) other_account: bool,
     /// No finding is more than a piece of information.
     pub(crate) clear: bool,
     /// The parts of the look that could not be read.
@@ -43,13 +47,15 @@ impl News {
 /// Takes one good look in and gives what is to be posted now.
 pub(crate) fn step(state: &mut State, seen: &Seen, rules: &Rules) -> Vec<Timed> {
     let now = seen.at;
+    let other_account = account(state, seen);
     let mut found = merged(findings(seen, rules), state);
     // The list's older word about a recorder that could not be read begins nothing.
     found.retain(|one| !is_unknown(&one.key, seen));
     let quiet = rules.is_quiet(now);
     state.had_units |= !seen.team.devices.is_empty();
     take_in(state, &found, seen, rules);
-    let mut news = News { first: !state.begun, clear: is_clear(&found), missing: seen.missing(), ..News::default() };
+    let first = !state.begun || other_account;
+    let mut news = News { first, other_account, clear: is_clear(&found), missing: seen.missing(), ..News::default() };
     say(state, &mut news, rules, (quiet, seen));
     judge(state, &mut news, seen, rules);
     count(state, &news, seen, rules);
@@ -61,6 +67,29 @@ pub(crate) fn step(state: &mut State, seen: &Seen, rules: &Rules) -> Vec<Timed> 
     posts.extend(sweep::step(state, seen, &found, rules).map(Timed::always));
     state.begun = true;
     posts
+}
+
+// Whether this look is another account's. What was found with the earlier one is then not over but out of sight: it goes
+// without a word. After a sign-in one unit that is missing says as much; without one a whole other fleet does.
+fn account(state: &mut State, seen: &Seen) -> bool {
+    let now: BTreeSet<String> = seen.team.devices.iter().map(|unit| unit.id.to_string()).collect();
+    let anew = std::mem::take(&mut state.signed_in_anew);
+    let before = std::mem::replace(&mut state.units, now);
+    let team = state.team.take();
+    let lost = before.iter().any(|unit| !state.units.contains(unit));
+    let other = !before.is_empty()
+        && (units::is_of_another(team.as_deref(), |unit| before.contains(unit), &seen.team) || (anew && lost));
+    state.team = seen.team.team_id.clone().or_else(|| team.filter(|_| !other));
+    if other {
+        tracing::warn!("the sign-in is another account's now; what was found with the earlier one is dropped");
+        let here = |unit: &str| state.units.contains(unit);
+        state.open.retain(|_, open| here(&open.unit));
+        if let Some(sweep) = &mut state.sweep {
+            sweep.offline.retain(|unit, _| here(unit));
+            sweep.behind.retain(|unit| here(unit));
+        }
+    }
+    other
 }
 
 // A verdict is for the time before its event; what else the post says stays true after it.

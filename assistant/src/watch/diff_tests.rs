@@ -1,6 +1,6 @@
 use super::*;
 use crate::watch::testing::{NOON, event, look, readings, rules, unit};
-use protocol::ask::{EVENTS, RECORDERS, SYSTEM};
+use protocol::ask::{DEVICES, EVENTS, RECORDERS, SYSTEM};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -346,4 +346,68 @@ async fn no_word_of_ours_alarms() {
     {
         assert!(!lower.contains(never), "{never}: {all}");
     }
+}
+
+// The list of another account: these units of the fleet alone, or as many with other ids.
+fn other(fleet: &mut Fleet, from: usize, ids: Option<&str>) {
+    let list = fleet.files.get_mut(DEVICES).unwrap()["devices"].as_array_mut().unwrap();
+    list.drain(..from);
+    for (at, unit) in list.iter_mut().enumerate() {
+        if let Some(start) = ids {
+            unit["Id"] = json!(format!("{start}{at}"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_an_earlier_account_saw_is_dropped_without_a_word_and_never_resolved() {
+    let mut fleet = Fleet::begun("").await;
+    fleet.set(0, &json!({"Status": "offline"}));
+    fleet.set(1, &json!({"Status": "offline"}));
+    fleet.beat(180).await;
+    other(&mut fleet, 2, Some("2040000000"));
+    let said = text(&fleet.beat(180).await);
+    assert!(said.starts_with("Fleet check: 3 rooms, 3 online\nAnother account is signed in."), "{said}");
+    assert!(!said.contains("esolved") && !said.contains("Hall A"), "{said}");
+    assert!(fleet.state.open.is_empty());
+    let day = fleet.state.days.last().unwrap();
+    assert_eq!((day.began, day.ended), (2, 0));
+    assert_eq!(fleet.beat(180).await, []);
+}
+
+#[tokio::test]
+async fn after_a_sign_in_the_rooms_that_are_still_seen_go_on_and_the_others_are_dropped() {
+    let mut fleet = Fleet::begun("").await;
+    fleet.set(0, &json!({"Status": "offline"}));
+    fleet.set(2, &json!({"Status": "offline"}));
+    fleet.beat(180).await;
+    other(&mut fleet, 1, None);
+    fleet.state.signed_in_anew = true;
+    let said = text(&fleet.beat(180).await);
+    assert!(said.contains("Another account is signed in") && !said.contains("esolved"), "{said}");
+    // Hall C was said before, and its end is still news.
+    assert!(!said.contains("Hall C"), "{said}");
+    fleet.set(1, &json!({"Status": "online"}));
+    assert_eq!(text(&fleet.beat(180).await), "Fleetwatch: 1 resolved\nResolved:\n- Hall C: offline\n");
+}
+
+#[tokio::test]
+async fn a_sign_in_with_the_same_account_changes_nothing() {
+    let mut fleet = Fleet::begun("").await;
+    fleet.set(0, &json!({"Status": "offline"}));
+    fleet.beat(180).await;
+    fleet.state.signed_in_anew = true;
+    assert_eq!(fleet.beat(180).await, []);
+    assert!(!fleet.state.signed_in_anew);
+    fleet.set(0, &json!({"Status": "online"}));
+    assert!(text(&fleet.beat(180).await).contains("1 resolved"));
+}
+
+#[tokio::test]
+async fn a_unit_that_is_taken_out_of_the_same_account_is_still_over() {
+    let mut fleet = Fleet::begun("").await;
+    fleet.set(0, &json!({"Status": "offline"}));
+    fleet.beat(180).await;
+    other(&mut fleet, 1, None);
+    assert!(text(&fleet.beat(180).await).contains("1 resolved"));
 }

@@ -75,6 +75,13 @@ pub(crate) fn lines(news: &News, rules: &Rules, now: i64) -> Vec<String> {
     if news.first && news.missing.is_empty() && news.clear {
         lines.insert(0, Worded::new("All clear.", "Todo en orden.").get(language).to_owned());
     }
+    if news.other_account {
+        let words = Worded::new(
+            "Another account is signed in. What was found with the earlier one is no longer followed.",
+            "Ha iniciado sesión otra cuenta. Lo que se encontró con la anterior ya no se sigue.",
+        );
+        lines.insert(0, words.get(language).to_owned());
+    }
     if news.first {
         lines.extend(unread(&news.missing, language));
     }

@@ -48,6 +48,8 @@ struct Known {
     last: Option<Seen>,
     // Looks that did not work, one after another.
     failures: u32,
+    // How often somebody has signed in.
+    sign_ins: u64,
     post_trouble: BTreeMap<&'static str, PostError>,
     save_trouble: Option<String>,
 }
@@ -66,10 +68,25 @@ impl Watch {
     /// nothing is compared, nothing new is said, nothing is over.
     pub(crate) async fn beat(&self, fleet: &Fleet, policy: &ToolPolicy, clock: &Clock) {
         let now = clock.unix();
+        let sign_ins = self.known().sign_ins;
         let seen = Seen::look(Readings::Fleet(fleet, policy), now).await;
+        if self.known().sign_ins != sign_ins {
+            // Whose fleet was read is not known; the next look is the new one's.
+            return;
+        }
         self.take(seen, now);
         self.save();
         self.deliver(clock).await;
+    }
+
+    /// Somebody has signed in, perhaps with another account: the next look shows it.
+    pub(crate) fn signed_in_anew(&self) {
+        {
+            let mut known = self.known();
+            known.sign_ins = known.sign_ins.wrapping_add(1);
+            known.state.signed_in_anew = true;
+        }
+        self.save();
     }
 
     fn take(&self, seen: Option<Seen>, now: i64) {
@@ -304,6 +321,29 @@ mod tests {
         let again = world.watch(&[&taker]);
         world.beat(&again).await;
         assert!(again.troubles()[0].contains("could not be read"));
+    }
+
+    #[tokio::test]
+    async fn a_sign_in_is_remembered_over_a_restart_until_the_next_good_look() {
+        let (mut world, taker) = (World::new(), Taker::start(vec![200]).await);
+        unit(&mut world.files, 0, &json!({"Status": "offline"}));
+        let watch = world.watch(&[&taker]);
+        world.beat(&watch).await;
+        watch.signed_in_anew();
+        // The other account sees all but Hall A.
+        let all = world.files[DEVICES].clone();
+        world.files.insert(DEVICES.to_owned(), json!("Error"));
+        let watch = world.watch(&[&taker]);
+        world.beat(&watch).await;
+        assert_eq!(taker.count(), 1);
+        let some: Vec<Value> = all["devices"].as_array().unwrap()[1..].to_vec();
+        world.files.insert(DEVICES.to_owned(), json!({ "devices": some }));
+        world.beat(&watch).await;
+        let body = taker.last().body;
+        assert!(taker.count() == 2 && body.contains("Another account is signed in"), "{body}");
+        assert!(!body.contains("esolved") && !body.contains("Hall A"), "{body}");
+        world.beat(&watch).await;
+        assert_eq!(taker.count(), 2);
     }
 
     #[tokio::test]

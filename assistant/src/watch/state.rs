@@ -131,6 +131,15 @@ pub(crate) struct State {
     pub(crate) days: Vec<Day>,
     /// The last digest.
     pub(crate) posted: Option<Posted>,
+    /// The units of the last good look; an older file has none.
+    #[serde(default)]
+    pub(crate) units: BTreeSet<String>,
+    /// Their team, where it has an id.
+    #[serde(default)]
+    pub(crate) team: Option<String>,
+    /// Somebody has signed in since that look.
+    #[serde(default)]
+    pub(crate) signed_in_anew: bool,
 }
 
 impl Default for State {
@@ -145,6 +154,9 @@ impl Default for State {
             queue: Vec::new(),
             days: Vec::new(),
             posted: None,
+            units: BTreeSet::new(),
+            team: None,
+            signed_in_anew: false,
         }
     }
 }
@@ -233,6 +245,18 @@ mod tests {
         let state = State { begun: true, queue: vec![queued], ..State::default() };
         let text = serde_json::to_string(&state).unwrap();
         let old = text.replace(",\"until\":null,\"rest\":null", "");
+        assert_ne!(old, text);
+        files::write_private(&file, old.as_bytes()).unwrap();
+        assert_eq!(State::load(&file), state);
+    }
+
+    #[test]
+    fn a_file_from_before_the_units_were_remembered_is_loaded() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("watch.json");
+        let state = State { begun: true, ..State::default() };
+        let text = serde_json::to_string(&state).unwrap();
+        let old = text.replace(",\"units\":[],\"team\":null,\"signed_in_anew\":false", "");
         assert_ne!(old, text);
         files::write_private(&file, old.as_bytes()).unwrap();
         assert_eq!(State::load(&file), state);

@@ -96,6 +96,7 @@ fn session(folder: &Folder, language: Language, script: bool) -> Session {
         } else {
             Saying::Prompt
         },
+        login_hosts: crate::login::hosts::Setting::default(),
     }
 }
 

@@ -111,6 +111,18 @@ impl Builder {
             .assistant_setting("FLEETWATCH_OAUTH_CALLBACK_PORT", "0")
     }
 
+    /// The same where the slot is the sandbox's: both daemons reach the fleet at this https address, whose authority is in
+    /// this file.
+    #[must_use]
+    pub fn oauth_over_tls(self, origin: &str, authority: &Path) -> Self {
+        let (url, authority) = (format!("{origin}/mcp"), authority.display().to_string());
+        let mut world = self.slot("sandbox").oauth(3_600).sim_option("--oauth-origin", origin);
+        for (name, value) in [("FLEETWATCH_EPIPHAN_MCP_URL", &url), ("SSL_CERT_FILE", &authority)] {
+            world = world.executor_setting(name, value).assistant_setting(name, value);
+        }
+        world
+    }
+
     /// What goes wrong at every write; [`super::Sim::set`] can change it later.
     #[must_use]
     pub fn fault(self, kind: &str) -> Self {

@@ -81,6 +81,13 @@ impl Sim {
         self.get("/_sim/state")
     }
 
+    /// The accounts that are signed in at its authorization server.
+    #[must_use]
+    #[track_caller]
+    pub fn sign_ins(&self) -> Vec<String> {
+        must(serde_json::from_value(self.get("/_sim/sign-ins")), "the sign-ins")
+    }
+
     /// Every request that the model stand-in took.
     #[must_use]
     #[track_caller]

@@ -60,7 +60,7 @@ fn answered() -> Vec<AssistantSays> {
     vec![
         AssistantSays::Answer { text: "Two rooms record.".to_owned(), by: AnsweredBy::Model { name: "m".to_owned() } },
         AssistantSays::CapturePart { tool: "get_devices".to_owned(), bytes: b"{}".to_vec(), last: true },
-        AssistantSays::DeviceIds { ids: vec!["20311112222".to_owned()] },
+        AssistantSays::DeviceIds { ids: vec!["20311112222".to_owned()], unread: Some(refusal()) },
         AssistantSays::Doctor(Box::new(doctor())),
         AssistantSays::Done,
         AssistantSays::Hello(hello()),
