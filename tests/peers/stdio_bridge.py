@@ -1,8 +1,8 @@
 """An MCP server that speaks on standard input and output, behind HTTP for peers that speak nothing else.
 
 Usage: stdio_bridge.py COMMAND... Prints its port on 127.0.0.1 and ends when its standard input does. Every `initialize` starts
-the command anew and is a session; requests without a session go to one more of it. It changes no message. Of the HTTP rules
-it knows one: the status of an error without a session, by its code.
+the command anew and is a session; requests without a session go to one more of it, so their ids must differ. It changes no
+message. Of the HTTP rules it knows one: the status of an error without a session, by its code.
 """
 
 import http.server
@@ -96,12 +96,19 @@ class Front(http.server.BaseHTTPRequestHandler):
         self.reply(200 if session else STATUS.get(code, 200), answer.encode(), session)
 
 
+class Fronts(http.server.ThreadingHTTPServer):
+    def handle_error(self, request, client_address):
+        # A client may go away at any time.
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def end_with_stdin():
     sys.stdin.read()
     os._exit(0)
 
 
 threading.Thread(target=end_with_stdin, daemon=True).start()
-FRONT = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Front)
+FRONT = Fronts(("127.0.0.1", 0), Front)
 print(FRONT.server_address[1], flush=True)
 FRONT.serve_forever()

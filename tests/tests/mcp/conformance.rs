@@ -38,17 +38,20 @@ impl Drop for Bridge {
 #[test]
 fn the_conformance_suite_finds_the_front_as_listed_at_each_revision() {
     let world = World::builder().start();
-    let bridge = Bridge::start(&world);
     let revisions = ["2025-11-25", "2026-07-28"].map(|revision| (revision, expected("server", revision)));
     let folder = must(tempfile::tempdir(), "a folder");
-    // Each is a process of its own.
+    // Each has a front of its own: two that ask one front without a session would give their questions the same numbers.
     thread::scope(|scope| {
+        let world = &world;
         for (revision, expected) in &revisions {
             let folder = folder.path().join(revision);
             for scenario in expected.keys() {
-                let words = ["server", "--url", &bridge.url, "--scenario", scenario, "--spec-version", revision];
                 let folder = folder.clone();
-                scope.spawn(move || run(&words, &folder));
+                scope.spawn(move || {
+                    let bridge = Bridge::start(world);
+                    let words = ["server", "--url", &bridge.url, "--scenario", scenario, "--spec-version", revision];
+                    run(&words, &folder);
+                });
             }
         }
     });
