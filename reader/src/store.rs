@@ -1,6 +1,7 @@
 //! What a sign-in is on disk: one 0600 file, either a bare bearer on one line or the JSON of a sign-in by `login`.
 //! Written whole beside it and renamed; renewed by one process at a time.
 
+use crate::oauth::Place;
 use crate::token::Which;
 use host::secret::SecretText;
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,7 @@ pub(crate) struct Record {
     pub(crate) scope: Option<String>,
     pub(crate) client_id: String,
     pub(crate) client_secret: Option<SecretText>,
+    pub(crate) secret_in: Place,
     pub(crate) issuer: String,
     pub(crate) token_endpoint: String,
     pub(crate) revocation_endpoint: Option<String>,
@@ -72,6 +74,7 @@ impl Record {
             scope: self.scope.clone(),
             client_id: self.client_id.clone(),
             client_secret: self.client_secret.as_ref().map(copied),
+            secret_in: self.secret_in,
             issuer: self.issuer.clone(),
             token_endpoint: self.token_endpoint.clone(),
             revocation_endpoint: self.revocation_endpoint.clone(),
@@ -113,6 +116,9 @@ struct Stored {
     scope: Option<String>,
     client_id: String,
     client_secret: Option<String>,
+    // Absent for the one place that older builds know.
+    #[serde(default, skip_serializing_if = "Place::is_body")]
+    secret_in: Place,
     issuer: String,
     token_endpoint: String,
     revocation_endpoint: Option<String>,
@@ -155,6 +161,7 @@ pub(crate) fn read(text: SecretText, which: Which) -> Result<Content, Unusable> 
         scope: stored.scope.take(),
         client_id: std::mem::take(&mut stored.client_id),
         client_secret: stored.client_secret.take().map(SecretText::from),
+        secret_in: stored.secret_in,
         issuer: std::mem::take(&mut stored.issuer),
         token_endpoint: std::mem::take(&mut stored.token_endpoint),
         revocation_endpoint: stored.revocation_endpoint.take(),
@@ -177,6 +184,7 @@ pub(crate) fn write(record: &Record, which: Which) -> Zeroizing<Vec<u8>> {
         scope: record.scope.clone(),
         client_id: record.client_id.clone(),
         client_secret: record.client_secret.as_ref().map(exposed),
+        secret_in: record.secret_in,
         issuer: record.issuer.clone(),
         token_endpoint: record.token_endpoint.clone(),
         revocation_endpoint: record.revocation_endpoint.clone(),
@@ -204,6 +212,7 @@ pub(crate) mod tests {
             scope: Some("devices".to_owned()),
             client_id: "client-1".to_owned(),
             client_secret: None,
+            secret_in: Place::Body,
             issuer: "https://login.example".to_owned(),
             token_endpoint: "https://login.example/token".to_owned(),
             revocation_endpoint: None,

@@ -2,6 +2,7 @@
 //! text. Nothing here is shipped.
 
 pub mod base64;
+pub mod conformance;
 pub mod crates;
 pub mod demo;
 pub mod hex;
@@ -13,4 +14,4 @@ pub mod terminal;
 pub mod variants;
 pub mod world;
 
-pub use places::{binary, peers_node, peers_python, target_folder, workspace_root};
+pub use places::{binary, peers_new_node, peers_node, peers_python, target_folder, workspace_root};

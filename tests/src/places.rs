@@ -58,6 +58,15 @@ pub fn peers_node() -> PathBuf {
     must_be_there(target_folder().join("peers/node"))
 }
 
+/// A Node.js that is new enough for the MCP conformance suite (22.15).
+///
+/// # Panics
+/// When it was not installed.
+#[must_use]
+pub fn peers_new_node() -> PathBuf {
+    must_be_there(target_folder().join("peers/new-node/node"))
+}
+
 // A missing binary must fail the test, never skip it.
 fn must_be_there(path: PathBuf) -> PathBuf {
     assert!(path.exists(), "{} is missing: run tests/run", path.display());

@@ -1,6 +1,10 @@
 //! The front for other agents (`issue 3, 3.16 and 3.21`): `fleetwatchctl mcp` on a whole world, spoken to line by line, by
 //! the official Python and TypeScript SDKs (the examples of `docs/other-agents.md`), and by the MCP Inspector's command line.
 
+#[cfg(test)]
+#[path = "mcp/conformance.rs"]
+mod conformance;
+
 use fleetwatch_tests::world::{READING, World, must, recording, some, units, until};
 use fleetwatch_tests::{binary, peers_node, peers_python, workspace_root};
 use protocol::ids::ProposalNumber;

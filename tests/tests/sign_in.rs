@@ -4,6 +4,9 @@
 #![cfg(test)]
 #![expect(clippy::wildcard_enum_match_arm, reason = "any other word is the end of the test")]
 
+#[path = "sign_in/conformance.rs"]
+mod conformance;
+
 use control::message::{ExecutorSays, OperatorSays};
 use fleetwatch_tests::binary;
 use fleetwatch_tests::terminal::Terminal;

@@ -15,5 +15,5 @@ mod tokens;
 pub use error::OauthError;
 pub use flow::Attempt;
 pub(crate) use flow::begin;
-pub(crate) use net::Net;
+pub(crate) use net::{Net, Place};
 pub(crate) use tokens::{Revoked, renew, revoke};

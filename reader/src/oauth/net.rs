@@ -2,10 +2,12 @@
 
 use super::OauthError;
 use crate::http::plain_client;
+use host::secret::SecretText;
 use policy::call::Slot;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{Client, RequestBuilder, Url};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
 use zeroize::Zeroizing;
@@ -64,13 +66,34 @@ impl Net {
         Ok(Answer { status, headers, body: Zeroizing::default() })
     }
 
+    /// The same for a message of MCP.
+    pub(crate) async fn look_with(&self, url: &Url, body: &Value) -> Result<Answer, OauthError> {
+        let request = self.client.post(url.clone()).header(ACCEPT, "application/json, text/event-stream").json(body);
+        let response = request.timeout(LONGEST_WAIT).send().await.map_err(|_| OauthError::Unreachable)?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Ok(Answer { status, headers, body: Zeroizing::default() })
+    }
+
     pub(crate) async fn post_json(&self, url: &Url, body: &Value) -> Result<Answer, OauthError> {
         self.whole(self.client.post(url.clone()).header(ACCEPT, "application/json").json(body)).await
     }
 
-    pub(crate) async fn post_form(&self, url: &Url, pairs: &[(&str, &str)]) -> Result<Answer, OauthError> {
-        let request = self.client.post(url.clone()).header(ACCEPT, "application/json");
-        let form = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(form(pairs)?);
+    /// A form of a program that is known by its id, and by its secret where it has one.
+    pub(crate) async fn post_form(&self, url: &Url, form: Form<'_>) -> Result<Answer, OauthError> {
+        let Form { mut pairs, client } = form;
+        let mut request = self.client.post(url.clone()).header(ACCEPT, "application/json");
+        // Beside the header too: some servers look for the program before they look who it is.
+        pairs.push(("client_id", client.id));
+        match client.secret {
+            // RFC 6749, 2.3.1: both encoded as in a form before they are put together.
+            Some((secret, Place::Header)) => {
+                let (id, secret) = (encoded(client.id)?, Zeroizing::new(encoded(secret.expose())?));
+                request = request.basic_auth(id, Some(secret.as_str()));
+            }
+            Some((secret, Place::Body)) => pairs.push(("client_secret", secret.expose())),
+            None => {}
+        }
+        let form = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(written(&pairs)?);
         self.whole(form).await
     }
 
@@ -100,7 +123,43 @@ impl Answer {
     }
 }
 
-fn form(pairs: &[(&str, &str)]) -> Result<String, OauthError> {
+/// What is posted, and as whom. It holds secrets.
+pub(crate) struct Form<'a> {
+    pub(crate) pairs: Vec<(&'a str, &'a str)>,
+    pub(crate) client: Known<'a>,
+}
+
+/// How a program says who it is.
+#[derive(Debug)]
+pub(crate) struct Known<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) secret: Option<(&'a SecretText, Place)>,
+}
+
+/// Where a program's secret stands (`client_secret_post` and `client_secret_basic`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Place {
+    /// In the form.
+    #[default]
+    Body,
+    /// In the header `Authorization`.
+    Header,
+}
+
+impl Place {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    pub(crate) fn is_body(&self) -> bool {
+        *self == Self::Body
+    }
+}
+
+fn encoded(text: &str) -> Result<String, OauthError> {
+    let whole = written(&[("k", text)])?;
+    Ok(whole.trim_start_matches("k=").to_owned())
+}
+
+fn written(pairs: &[(&str, &str)]) -> Result<String, OauthError> {
     let mut url = Url::parse("http://127.0.0.1/").map_err(|_| OauthError::Machine)?;
     url.query_pairs_mut().extend_pairs(pairs);
     Ok(url.query().unwrap_or_default().to_owned())

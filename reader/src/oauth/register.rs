@@ -1,6 +1,7 @@
-//! Dynamic registration (RFC 7591) as a public client.
+//! Dynamic registration (RFC 7591): as a public client, and with a secret where the server gives one all the same.
 
 use super::discover::Servers;
+use super::net::{Known, Place};
 use super::{Net, OauthError};
 use host::secret::SecretText;
 use serde::Deserialize;
@@ -15,6 +16,14 @@ pub(crate) struct Client {
     pub(crate) id: String,
     /// Only of servers that know no public clients.
     pub(crate) secret: Option<SecretText>,
+    /// Where the secret goes.
+    pub(crate) place: Place,
+}
+
+impl Client {
+    pub(super) fn known(&self) -> Known<'_> {
+        Known { id: &self.id, secret: self.secret.as_ref().map(|secret| (secret, self.place)) }
+    }
 }
 
 #[derive(Deserialize)]
@@ -34,6 +43,7 @@ pub(crate) async fn register(net: &Net, servers: &Servers, redirect: &str) -> Re
     let place = servers.registration.as_ref();
     let place = place.ok_or(OauthError::Misbehaved("it takes no registration of new programs"))?;
     let about = json!({
+        "application_type": "native",
         "client_name": "fleetwatch",
         "redirect_uris": [redirect],
         "grant_types": ["authorization_code", "refresh_token"],
@@ -51,9 +61,10 @@ pub(crate) async fn register(net: &Net, servers: &Servers, redirect: &str) -> Re
     let mut registered: Registered = answer.json("its answer to our registration is not understood")?;
     let method = registered.token_endpoint_auth_method.take();
     let secret = registered.client_secret.take().map(SecretText::from);
-    let secret = match method.as_deref() {
-        None | Some("none") => None,
-        Some("client_secret_post") => secret,
+    let (secret, place) = match method.as_deref() {
+        None | Some("none") => (None, Place::Body),
+        Some("client_secret_post") => (secret, Place::Body),
+        Some("client_secret_basic") => (secret, Place::Header),
         Some(_) => {
             return Err(OauthError::Misbehaved("it wants programs to identify themselves in a way not known here"));
         }
@@ -62,5 +73,5 @@ pub(crate) async fn register(net: &Net, servers: &Servers, redirect: &str) -> Re
     if id.is_empty() || id.len() > LONGEST_ID || id.chars().any(char::is_control) {
         return Err(OauthError::Misbehaved("its answer to our registration is not understood"));
     }
-    Ok(Client { id, secret })
+    Ok(Client { id, secret, place })
 }

@@ -1,6 +1,7 @@
 //! The token endpoint and the revocation endpoint.
 
 use super::discover::Servers;
+use super::net::{Form, Known};
 use super::register::Client;
 use super::{Net, OauthError};
 use crate::store::Record;
@@ -45,18 +46,14 @@ pub(super) async fn exchange(
     code: &Code<'_>,
     (server, now): (&str, i64),
 ) -> Result<Record, OauthError> {
-    let mut pairs = vec![
+    let pairs = vec![
         ("grant_type", "authorization_code"),
         ("code", code.code),
         ("redirect_uri", code.redirect),
         ("code_verifier", code.verifier.expose()),
-        ("client_id", client.id.as_str()),
         ("resource", servers.resource.as_str()),
     ];
-    if let Some(secret) = &client.secret {
-        pairs.push(("client_secret", secret.expose()));
-    }
-    let granted = ask(net, &servers.token, &pairs).await?;
+    let granted = ask(net, &servers.token, Form { pairs, client: client.known() }).await?;
     let blank = Record {
         access: SecretText::from(String::new()),
         refresh: None,
@@ -65,6 +62,7 @@ pub(super) async fn exchange(
         scope: None,
         client_id: client.id,
         client_secret: client.secret,
+        secret_in: client.place,
         issuer: servers.issuer.clone(),
         token_endpoint: servers.token.to_string(),
         revocation_endpoint: servers.revocation.as_ref().map(Url::to_string),
@@ -82,20 +80,18 @@ pub(super) async fn exchange(
 pub(crate) async fn renew(net: &Net, old: &Record, refresh: &SecretText, now: i64) -> Result<Record, OauthError> {
     let place = net.address(&old.token_endpoint);
     let place = place.ok_or(OauthError::Misbehaved("the saved address of its sign-in is not https"))?;
-    let mut pairs = vec![
-        ("grant_type", "refresh_token"),
-        ("refresh_token", refresh.expose()),
-        ("client_id", old.client_id.as_str()),
-        ("resource", old.resource.as_str()),
-    ];
-    if let Some(secret) = &old.client_secret {
-        pairs.push(("client_secret", secret.expose()));
-    }
-    take(ask(net, &place, &pairs).await?, old, now)
+    let pairs =
+        vec![("grant_type", "refresh_token"), ("refresh_token", refresh.expose()), ("resource", old.resource.as_str())];
+    take(ask(net, &place, Form { pairs, client: known(old) }).await?, old, now)
 }
 
-async fn ask(net: &Net, place: &Url, pairs: &[(&str, &str)]) -> Result<Granted, OauthError> {
-    let answer = net.post_form(place, pairs).await?;
+fn known(record: &Record) -> Known<'_> {
+    let secret = record.client_secret.as_ref().map(|secret| (secret, record.secret_in));
+    Known { id: &record.client_id, secret }
+}
+
+async fn ask(net: &Net, place: &Url, form: Form<'_>) -> Result<Granted, OauthError> {
+    let answer = net.post_form(place, form).await?;
     match answer.status {
         200..=299 => answer.json("its tokens are not understood"),
         status @ (400 | 401) => Err(OauthError::Refused(status)),
@@ -124,6 +120,7 @@ fn take(mut granted: Granted, old: &Record, now: i64) -> Result<Record, OauthErr
         scope: scope.map(|scope| protocol::shown::Shown::capped(&scope, 200).into_string()),
         client_id: old.client_id.clone(),
         client_secret: copied(&old.client_secret),
+        secret_in: old.secret_in,
         issuer: old.issuer.clone(),
         token_endpoint: old.token_endpoint.clone(),
         revocation_endpoint: old.revocation_endpoint.clone(),
@@ -151,12 +148,8 @@ pub(crate) async fn revoke(net: &Net, record: &Record) -> Revoked {
     let refresh = record.refresh.as_ref().map(|token| (token, "refresh_token"));
     let mut all = Revoked::Yes;
     for (token, kind) in refresh.into_iter().chain([(&record.access, "access_token")]) {
-        let mut pairs =
-            vec![("token", token.expose()), ("token_type_hint", kind), ("client_id", record.client_id.as_str())];
-        if let Some(secret) = &record.client_secret {
-            pairs.push(("client_secret", secret.expose()));
-        }
-        let answer = net.post_form(&place, &pairs).await;
+        let pairs = vec![("token", token.expose()), ("token_type_hint", kind)];
+        let answer = net.post_form(&place, Form { pairs, client: known(record) }).await;
         if !answer.is_ok_and(|answer| answer.is_success()) {
             all = Revoked::Unconfirmed;
         }

@@ -47,6 +47,7 @@ async fn a_sign_in_is_made_kept_private_and_used_without_a_restart() {
     assert_eq!((facts.usable, facts.renewed, facts.scope.as_deref()), (true, true, Some("devices offline_access")));
     let about = &server.asked("/register")[0].body;
     assert_eq!((&about["client_name"], &about["token_endpoint_auth_method"]), (&json!("fleetwatch"), &json!("none")));
+    assert_eq!(about["application_type"], "native");
     for printed in [format!("{sign_in:?}"), format!("{attempt:?}"), format!("{facts:?}"), format!("{reader:?}")] {
         assert!(!printed.contains("never-show") && !printed.contains(&parameter(&link, "state")), "{printed}");
     }
@@ -149,6 +150,57 @@ async fn a_pasted_address_counts_only_with_this_sign_ins_place_and_state() {
     }
     attempt.paste(&format!("  http://{place}/callback?code=the-code&state={state}\n")).unwrap();
     ended(&sign_in, &mut attempt).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_answers_no_get_is_asked_who_signs_people_in_for_it_with_a_question() {
+    let server = Signing::start(|request| match (request.method.as_str(), request.path()) {
+        ("GET", "/mcp") => Twist::Reply(http("405 Method Not Allowed", "", b"")),
+        ("POST", "/mcp") if request.header("authorization").is_none() => {
+            let named = format!("resource_metadata=\"{}/elsewhere\"", base(request));
+            let head = format!("www-authenticate: Bearer scope=\"rooms\", {named}\r\n");
+            Twist::Reply(http("401 Unauthorized", &head, b""))
+        }
+        ("GET", "/elsewhere") => Twist::Reply(json_reply(
+            &json!({"resource": format!("{}/mcp", base(request)), "authorization_servers": [base(request)]}),
+        )),
+        (_, _) => Twist::Usual,
+    })
+    .await;
+    let attempt = server.load().begin(0).await.unwrap();
+    assert_eq!(parameter(attempt.link(), "scope"), "rooms");
+    assert_eq!((server.asked("/elsewhere").len(), server.asked("/mcp")[1].rpc()), (1, "server/discover"));
+}
+
+#[tokio::test]
+async fn a_secret_goes_where_the_server_wants_it_for_tokens_renewal_and_revocation() {
+    for (method, header, secret) in
+        [("client_secret_basic", Some("Basic Y2xpZW50LTE6YSUyQmI="), ""), ("client_secret_post", None, "a%2Bb")]
+    {
+        let server = Signing::start(move |request| match request.path() {
+            "/register" => Twist::Reply(json_reply(
+                &json!({"client_id": "client-1", "client_secret": "a+b", "token_endpoint_auth_method": method}),
+            )),
+            "/token" => Twist::Reply(json_reply(
+                &json!({"access_token": "never-show", "token_type": "Bearer", "expires_in": 60, "refresh_token": "r"}),
+            )),
+            _ => Twist::Usual,
+        })
+        .await;
+        server.signed_in().await;
+        server.hand.advance(59);
+        // Another process, from the file.
+        let sign_in = server.load();
+        sign_in.pass(30).await.unwrap();
+        assert_eq!(sign_in.sign_out().await.unwrap(), SignedOut::Revoked);
+        let asked: Vec<_> = ["/token", "/revoke"].into_iter().flat_map(|path| server.asked(path)).collect();
+        assert_eq!(asked.len(), 4, "two for tokens, two to end them");
+        for request in asked {
+            assert_eq!(request.header("authorization"), header, "{method}");
+            let form = |name| crate::oauth::form(&request, name);
+            assert_eq!((form("client_id").as_str(), form("client_secret").as_str()), ("client-1", secret), "{method}");
+        }
+    }
 }
 
 type Case = (&'static str, fn(&Request) -> Vec<u8>);
