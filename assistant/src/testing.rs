@@ -404,7 +404,7 @@ impl World {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let (_, mut sender) = Link::<Reply<ask::AssistantSays>, ask::AskerSays>::new(ours).into_split();
         let mut asker: Link<ask::AskerSays, Reply<ask::AssistantSays>> = Link::new(theirs);
-        crate::turn::ask(&self.desk, question, &mut Teller::new(&mut sender, 9)).await.unwrap();
+        crate::turn::ask(&self.desk, crate::poll::Hears::All(0), question, &mut Teller::new(&mut sender, 9)).await.unwrap();
         drop(sender);
         let mut heard = Vec::new();
         while let Some(reply) = asker.recv(LATE).await.unwrap() {
