@@ -14,7 +14,7 @@ use clauses::{Clause, fold, has};
 use std::ops::Range;
 
 /// Most words that `*` stands for.
-const MAX_GAP: usize = 4;
+const MAX_GAP: usize = 6;
 
 /// One place of a phrase: any of these words, or a gap.
 type Place = Option<Vec<String>>;
