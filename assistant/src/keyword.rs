@@ -390,7 +390,16 @@ mod tests {
     }
 
     fn facts<'a>(seen: Option<&'a Seen>, rules: &'a Rules, why: &'a str) -> Facts<'a> {
-        Facts { seen, rules, posted: None, read_at: "12:00 UTC", why, asks_for_change: false, later: false, withdrawn: 0 }
+        Facts {
+            seen,
+            rules,
+            posted: None,
+            read_at: "12:00 UTC",
+            why,
+            asks_for_change: false,
+            later: false,
+            withdrawn: 0,
+        }
     }
 
     fn ask(question: &str, language: Language) -> String {
@@ -485,7 +494,12 @@ mod tests {
         for (question, later, language, words) in [
             ("Restart all rooms in Building B", false, Language::English, "One change is proposed at a time"),
             ("Reinicia todas las salas del Edificio B", false, Language::Spanish, "Se propone un cambio a la vez"),
-            ("Restart Hall A at ten o'clock", true, Language::English, "a change is proposed for now and never for later"),
+            (
+                "Restart Hall A at ten o'clock",
+                true,
+                Language::English,
+                "a change is proposed for now and never for later",
+            ),
             ("Reinicia Hall A a las diez", true, Language::Spanish, "un cambio se propone para ahora"),
         ] {
             for seen in [None, Some(&seen)] {

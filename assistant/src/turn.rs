@@ -48,12 +48,7 @@ const KEYWORD_READ: Duration = Duration::from_secs(20);
 ///
 /// # Errors
 /// [`LinkError`] when the asker is gone.
-pub(crate) async fn ask(
-    desk: &Desk,
-    hears: Hears,
-    question: &str,
-    teller: &mut Teller<'_>,
-) -> Result<(), LinkError> {
+pub(crate) async fn ask(desk: &Desk, hears: Hears, question: &str, teller: &mut Teller<'_>) -> Result<(), LinkError> {
     let language = language::of(question);
     let asked = asks_for_change(&desk.policy, question);
     let Some(model) = &desk.model else {
@@ -451,7 +446,8 @@ impl<'a, 'b> Turn<'a, 'b> {
     // What code says to somebody who asked for several changes or for a later one, or spoke of one and was not taken to
     // ask for it.
     fn one_at_a_time(&self) -> Option<String> {
-        if self.asked.is_empty() && mentions_change(&self.desk.policy, self.question) {
+        let could = self.desk.poll.proposing() == Some(Proposing::On);
+        if self.asked.is_empty() && could && mentions_change(&self.desk.policy, self.question) {
             return Some(
                 pick(
                     self.language,

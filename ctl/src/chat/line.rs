@@ -433,7 +433,10 @@ mod tests {
                 shown.extend(typed(&mut line, &[piece]));
                 if columns > 3 {
                     let (rows, (row, column)) = rows(prompt, columns, &shown);
-                    assert!(rows[0].starts_with(prompt.trim_end()) && rows[1..].iter().all(String::is_empty), "{rows:?}");
+                    assert!(
+                        rows[0].starts_with(prompt.trim_end()) && rows[1..].iter().all(String::is_empty),
+                        "{rows:?}"
+                    );
                     assert!(row == 0 && usize::from(column) < columns, "{row} {column}: {rows:?}");
                 }
             }

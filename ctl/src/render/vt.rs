@@ -172,7 +172,9 @@ fn shown(text: &str, language: Language, columns: usize) -> [String; 5] {
 #[test]
 fn on_the_emulated_screen_stands_the_expected_grid_and_nothing_else_happens() {
     for (hostile, written) in HOSTILE {
-        for (language, columns) in [(Language::English, 80), (Language::Spanish, 60), (Language::English, 100), (Language::Spanish, 40)] {
+        for (language, columns) in
+            [(Language::English, 80), (Language::Spanish, 60), (Language::English, 100), (Language::Spanish, 40)]
+        {
             for (text, expected) in shown(hostile, language, columns).iter().zip(shown(written, language, columns)) {
                 let (grid, effects) = seen(text, columns);
                 assert_eq!(effects, Vec::<String>::new(), "{hostile:?}");
