@@ -104,7 +104,7 @@ pub(crate) async fn draft(
     teller: &mut Teller<'_>,
 ) -> Result<(), LinkError> {
     pace(&desk.clock).await;
-    turn::command(desk, Draft { origin: Origin::Front, tool, arguments, reason }, teller).await
+    turn::command(desk, None, Draft { origin: Origin::Front, tool, arguments, reason }, teller).await
 }
 
 /// What other agents have waiting.

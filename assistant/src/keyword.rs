@@ -4,6 +4,7 @@
 mod matching;
 
 use crate::language::{fold, words};
+use crate::later;
 use crate::watch::digest::attention;
 use crate::watch::findings::{channel_name, findings};
 use crate::watch::readiness::check;
@@ -94,6 +95,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) why: &'a str,
     /// Whether the question asks for a change.
     pub(crate) asks_for_change: bool,
+    /// Whether it asks for it at a later time.
+    pub(crate) later: bool,
     /// How many proposals of this question were withdrawn when the model failed.
     pub(crate) withdrawn: usize,
 }
@@ -118,6 +121,10 @@ pub(crate) fn answer(question: &str, facts: &Facts<'_>, language: Language) -> S
             "A keyword answer cannot propose a change. Type fleetwatchctl propose to propose one yourself.",
             "Una respuesta por palabras clave no puede proponer cambios. Con fleetwatchctl propose puedes proponer uno tú mismo.",
         );
+        if let Some(more) = one_at_a_time(question, facts, language) {
+            text.push('\n');
+            text += more;
+        }
     }
     let Some(seen) = facts.seen else {
         text.push('\n');
@@ -131,6 +138,16 @@ pub(crate) fn answer(question: &str, facts: &Facts<'_>, language: Language) -> S
     // Writing into a String cannot fail.
     let _ = write!(text, "\n{head} {}.\n\n{}", facts.read_at, body(question, (seen, facts), language));
     text
+}
+
+// The same sentences as beside a model's answer (issue line 3.12).
+fn one_at_a_time(question: &str, facts: &Facts<'_>, language: Language) -> Option<&'static str> {
+    if facts.later {
+        return Some(later::nothing_is_scheduled(language));
+    }
+    let named = |seen: &Seen| matching::named(&fold(question), &seen.team, facts.rules).len();
+    let many = later::asks_for_all(question) && facts.seen.map_or(0, named) != 1;
+    many.then(|| later::one_room_at_a_time(language))
 }
 
 fn pick<'a>(language: Language, en: &'a str, es: &'a str) -> &'a str {
@@ -373,7 +390,16 @@ mod tests {
     }
 
     fn facts<'a>(seen: Option<&'a Seen>, rules: &'a Rules, why: &'a str) -> Facts<'a> {
-        Facts { seen, rules, posted: None, read_at: "12:00 UTC", why, asks_for_change: false, withdrawn: 0 }
+        Facts {
+            seen,
+            rules,
+            posted: None,
+            read_at: "12:00 UTC",
+            why,
+            asks_for_change: false,
+            later: false,
+            withdrawn: 0,
+        }
     }
 
     fn ask(question: &str, language: Language) -> String {
@@ -460,6 +486,32 @@ mod tests {
             text.contains("no puede proponer") && text.contains("retirado") && text.contains("no se pudo leer"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn of_many_rooms_and_later_times_it_says_the_same_as_beside_a_models_answer() {
+        let (seen, rules) = (seen(), rules(""));
+        for (question, later, language, words) in [
+            ("Restart all rooms in Building B", false, Language::English, "One change is proposed at a time"),
+            ("Reinicia todas las salas del Edificio B", false, Language::Spanish, "Se propone un cambio a la vez"),
+            (
+                "Restart Hall A at ten o'clock",
+                true,
+                Language::English,
+                "a change is proposed for now and never for later",
+            ),
+            ("Reinicia Hall A a las diez", true, Language::Spanish, "un cambio se propone para ahora"),
+        ] {
+            for seen in [None, Some(&seen)] {
+                let facts = Facts { asks_for_change: true, later, ..facts(seen, &rules, "w") };
+                let text = answer(question, &facts, language);
+                assert!(text.contains(words) && text.contains("fleetwatchctl propose"), "{question}: {text}");
+            }
+        }
+        // One room is named, and all of its recordings are one change.
+        let facts = Facts { asks_for_change: true, ..facts(Some(&seen), &rules, "w") };
+        let text = answer("stop all recordings in Hall A", &facts, Language::English);
+        assert!(!text.contains("at a time"), "{text}");
     }
 
     // Hall A to C, Booth 4 and Studio 2.

@@ -1,5 +1,6 @@
 //! Which of the two languages a question is in.
 
+pub(crate) use policy::fold::fold;
 use protocol::shown::Language;
 
 const ENGLISH: [&str; 47] = [
@@ -134,24 +135,6 @@ pub(crate) fn of(question: &str) -> Language {
     if spanish > english || (marked && spanish >= english) { Language::Spanish } else { Language::English }
 }
 
-/// Lower case without the accents of Spanish, so that `Qué` and `que` are one word.
-pub(crate) fn fold(text: &str) -> String {
-    text.to_lowercase()
-        .chars()
-        .filter(|c| !('\u{300}'..='\u{36f}').contains(c))
-        .map(|c| match c {
-            'á' | 'à' => 'a',
-            'é' | 'è' => 'e',
-            'í' => 'i',
-            'ó' => 'o',
-            'ú' | 'ü' => 'u',
-            'ñ' => 'n',
-            '’' => '\'',
-            other => other,
-        })
-        .collect()
-}
-
 /// The words of a folded text.
 pub(crate) fn words(folded: &str) -> impl Iterator<Item = &str> {
     folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
@@ -190,10 +173,5 @@ mod tests {
         ] {
             assert_eq!(of(spanish), Language::Spanish, "{spanish}");
         }
-    }
-
-    #[test]
-    fn folding_drops_case_and_accents() {
-        assert_eq!(fold("¿QUÉ Aula Niño e\u{301}?"), "¿que aula nino e?");
     }
 }

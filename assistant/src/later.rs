@@ -64,7 +64,11 @@ const HOURS: &[&str] = &[
 const UNITS: &[&str] =
     &["second", "minute", "min", "mins", "hour", "day", "week", "segundo", "minuto", "hora", "dia", "semana"];
 const COUNTS: &[&str] = &["a", "an", "half", "few", "couple", "un", "una", "unos", "unas", "media", "medio", "quarter"];
-const ALL: &[&str] = &["all", "every", "each", "both", "todas", "todos", "cada", "ambas", "ambos"];
+#[rustfmt::skip]
+const ALL: &[&str] = &[
+    "all", "every", "each", "both", "everything", "everywhere", "rooms", "halls", "units", "devices", "recorders",
+    "todas", "todos", "todo", "cada", "ambas", "ambos", "salas", "aulas", "equipos", "grabadores",
+];
 
 /// Whether the operator's own words name a later time. Words for now win over it, and `/propose` always means now.
 pub(crate) fn names_a_later_time(operator: &str) -> bool {
@@ -303,6 +307,7 @@ mod tests {
         let text = the_next_one(Language::English, &others, "Restart Hall 0");
         assert!(text.contains("Hall 0\\u{202e}") && text.contains("(+2)") && !text.contains("Hall 5"), "{text}");
         assert!(asks_for_all("Restart all rooms in Building B") && asks_for_all("reinicia todas las salas"));
+        assert!(asks_for_all("start recording everywhere") && asks_for_all("reinicia las salas del Edificio B"));
         assert!(!asks_for_all("restart Hall A") && !asks_for_all("> restart all\nrestart Hall A"));
     }
 }

@@ -4,6 +4,7 @@
 use crate::desk::Desk;
 use crate::login::Asker;
 use crate::propose::Draft;
+use crate::seats::{NoSeat, Seats};
 use crate::teller::Teller;
 use crate::watch::replay::Parts;
 use crate::{doctor, front, reports, status, turn};
@@ -16,10 +17,7 @@ use protocol::refusal::{Refusal, RefusalCode};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::Semaphore;
 
-/// Most askers at a time.
-const CONNECTIONS: usize = 16;
 const HELLO: Duration = Duration::from_secs(5);
 /// Longest silence between two requests.
 const IDLE: Duration = Duration::from_secs(600);
@@ -33,7 +31,7 @@ type Say = Sender<Reply<AssistantSays>>;
 
 /// Serves askers for ever.
 pub(crate) async fn serve(listener: UnixListener, desk: Arc<Desk>) {
-    let permits = Arc::new(Semaphore::new(CONNECTIONS));
+    let seats = Seats::default();
     loop {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
@@ -47,10 +45,13 @@ pub(crate) async fn serve(listener: UnixListener, desk: Arc<Desk>) {
             tracing::warn!("an asker whose uid the system does not know was turned away");
             continue;
         };
-        let Ok(permit) = Arc::clone(&permits).try_acquire_owned() else {
-            tracing::warn!(uid, "an asker was turned away: {CONNECTIONS} are connected");
-            turn_away(stream).await;
-            continue;
+        let seat = match seats.take(uid, Asker::new(uid).is_person()) {
+            Ok(seat) => seat,
+            Err(why) => {
+                tracing::warn!(uid, %why, "an asker was turned away");
+                turn_away(stream, why).await;
+                continue;
+            }
         };
         let desk = Arc::clone(&desk);
         tokio::spawn(async move {
@@ -58,14 +59,14 @@ pub(crate) async fn serve(listener: UnixListener, desk: Arc<Desk>) {
             if let Err(error) = greet(stream, uid, &desk).await {
                 tracing::info!(uid, %error, "an asker's connection ended");
             }
-            drop(permit);
+            drop(seat);
         });
     }
 }
 
-async fn turn_away(stream: UnixStream) {
+async fn turn_away(stream: UnixStream, why: NoSeat) {
     let (_, mut say): (Hear, Say) = Link::new(stream).into_split();
-    let refusal = Refusal::new(RefusalCode::TooManyRequests, "too many askers are connected; try again soon");
+    let refusal = Refusal::new(RefusalCode::TooManyRequests, &why.to_string());
     // Being turned away is told by the closed connection as well.
     say.send(&Reply { id: 0, say: AssistantSays::Refused(refusal) }, BRIEF).await.ok();
 }
@@ -120,16 +121,16 @@ async fn answer(
             }
         }
         AskerSays::Ask { question } => match fitting(&question) {
-            Ok(question) => turn::ask(desk, question, teller).await?,
+            Ok(question) => turn::ask(desk, asker.hears(), question, teller).await?,
             Err((code, what)) => refuse(teller, code, what).await?,
         },
         // Not everybody who may ask is a person: what an agent's user sends stands under the agents' own label.
-        AskerSays::Propose { tool, arguments, reason } if asker.may_sign_in().is_err() => {
+        AskerSays::Propose { tool, arguments, reason } if !asker.is_person() => {
             front::draft(desk, (tool, arguments, reason), teller).await?;
         }
         AskerSays::Propose { tool, arguments, reason } => {
             let draft = Draft { origin: Origin::Command, tool, arguments, reason };
-            turn::command(desk, draft, teller).await?;
+            turn::command(desk, Some(asker.hears().uid()), draft, teller).await?;
         }
         AskerSays::Draft { tool, arguments, reason } => front::draft(desk, (tool, arguments, reason), teller).await?,
         AskerSays::Live => front::live(desk, teller).await?,
@@ -152,7 +153,17 @@ fn fitting(question: &str) -> Result<&str, (RefusalCode, &'static str)> {
     if question.chars().count() > MAX_QUESTION {
         return Err((RefusalCode::TooLarge, "a question has at most 1,000 characters"));
     }
+    if question.chars().any(is_no_text) {
+        let what = "the question holds characters that move the cursor or turn the text around; type it without them";
+        return Err((RefusalCode::BadArguments, what));
+    }
     Ok(question)
+}
+
+/// Control characters and those that reorder what stands around them; line ends and tabs are text.
+fn is_no_text(c: char) -> bool {
+    let reorders = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    reorders || (c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
 }
 
 async fn refuse(teller: &mut Teller<'_>, code: RefusalCode, what: &str) -> Result<(), LinkError> {

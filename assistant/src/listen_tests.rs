@@ -73,12 +73,23 @@ async fn words_before_the_hello_and_other_versions_are_not_served() {
 }
 
 #[tokio::test]
-async fn empty_and_endless_questions_are_refused() {
+async fn empty_endless_and_hostile_questions_are_refused() {
     let (path, _executor, _folder) = served(Vec::new()).await;
     let mut asker = greeted(&path).await;
-    for (question, code) in [(" \n", RefusalCode::BadArguments), (&"x".repeat(1_001)[..], RefusalCode::TooLarge)] {
+    for (question, code) in [
+        (" \n", RefusalCode::BadArguments),
+        (&"x".repeat(1_001)[..], RefusalCode::TooLarge),
+        ("which \u{1b}[2Jrooms", RefusalCode::BadArguments),
+        ("which rooms\0", RefusalCode::BadArguments),
+        ("which \u{202e}smoor", RefusalCode::BadArguments),
+        ("which \u{2067}rooms\u{2069}", RefusalCode::BadArguments),
+        ("which \u{9b}2J", RefusalCode::BadArguments),
+    ] {
         let heard = request(&mut asker, 2, AskerSays::Ask { question: question.to_owned() }).await;
-        assert_eq!(refused(&heard), Some(code));
+        assert_eq!(refused(&heard), Some(code), "{question:?}");
+    }
+    for text in ["which\trooms\r\nare ready?", "¿está «Aula\u{a0}3» lista? \u{1f469}\u{200d}\u{1f3eb}"] {
+        assert_eq!(fitting(text), Ok(text));
     }
     let heard = request(&mut asker, 4, AskerSays::Hello(Hello::ours())).await;
     assert_eq!(refused(&heard), Some(RefusalCode::NotPermitted));
@@ -108,12 +119,14 @@ async fn an_asker_who_hangs_up_takes_the_turn_with_it() {
 async fn one_too_many_askers_is_turned_away() {
     let (path, _executor, _folder) = served(Vec::new()).await;
     let mut askers = Vec::new();
-    for _ in 0..CONNECTIONS {
+    for _ in 0..crate::seats::PEOPLE {
         askers.push(greeted(&path).await);
     }
     let mut late = connect(&path).await;
     let reply = late.recv(LATE).await.unwrap().unwrap();
-    assert!(matches!(reply.say, AssistantSays::Refused(refusal) if refusal.code == RefusalCode::TooManyRequests));
+    let AssistantSays::Refused(refusal) = reply.say else { panic!("not turned away") };
+    assert_eq!(refusal.code, RefusalCode::TooManyRequests);
+    assert!(refusal.detail.contains("your user has 16 connections"), "{refusal}");
     askers.pop();
     tokio::time::sleep(Duration::from_millis(50)).await;
     greeted(&path).await;

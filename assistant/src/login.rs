@@ -2,6 +2,7 @@
 //! right to say as whom the fleet is read (issue line 3.1).
 
 use crate::desk::Desk;
+use crate::poll::Hears;
 use host::socket;
 use protocol::ask::AssistantSays;
 use protocol::refusal::{Refusal, RefusalCode};
@@ -31,8 +32,18 @@ impl Asker {
         Self { uid, attempt: None }
     }
 
+    /// Whether this is root, the assistant's own user or an operator: somebody who may do more than ask.
+    pub(crate) fn is_person(&self) -> bool {
+        self.uid == 0 || self.uid == socket::my_uid() || socket::is_member(self.uid, OPERATORS)
+    }
+
+    /// Whose proposals' outcomes this asker is told.
+    pub(crate) fn hears(&self) -> Hears {
+        if self.is_person() { Hears::All(self.uid) } else { Hears::Own(self.uid) }
+    }
+
     pub(crate) fn may_sign_in(&self) -> Result<(), Refusal> {
-        if self.uid == 0 || self.uid == socket::my_uid() || socket::is_member(self.uid, OPERATORS) {
+        if self.is_person() {
             return Ok(());
         }
         let who = "only root, the assistant's own user and members of fleetwatch-operators sign it in or out";
@@ -143,6 +154,8 @@ mod tests {
         assert_eq!(error.code, RefusalCode::NotPermitted);
         Asker::new(0).may_sign_in().unwrap();
         Asker::new(socket::my_uid()).may_sign_in().unwrap();
+        assert_eq!(Asker::new(65_534).hears(), Hears::Own(65_534));
+        assert_eq!(Asker::new(0).hears(), Hears::All(0));
     }
 
     #[test]

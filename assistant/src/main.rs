@@ -19,6 +19,7 @@ mod poll;
 mod prompt;
 mod propose;
 mod reports;
+mod seats;
 mod status;
 mod teller;
 #[cfg(test)]

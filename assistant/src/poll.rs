@@ -37,9 +37,38 @@ struct Found {
     drafts: VecDeque<Drafted>,
 }
 
+/// Whose proposals' outcomes an asker is told. Who decides about all of them may hear of all; anybody else hears what
+/// became of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hears {
+    /// Everybody's; the asker is this user.
+    All(u32),
+    /// Those that this user asked for.
+    Own(u32),
+}
+
+impl Hears {
+    /// The asker's user.
+    pub(crate) fn uid(self) -> u32 {
+        match self {
+            Self::All(uid) | Self::Own(uid) => uid,
+        }
+    }
+
+    // Nobody knows who asked for what an earlier run drafted.
+    fn tells(self, draft: Option<&Drafted>) -> bool {
+        match self {
+            Self::All(_) => true,
+            Self::Own(uid) => draft.is_some_and(|draft| draft.by == uid),
+        }
+    }
+}
+
 /// A draft of ours that was admitted, so that news of it can be explained.
 #[derive(Debug, Clone)]
 pub(crate) struct Drafted {
+    /// The user who asked for it.
+    pub(crate) by: u32,
     /// Its number.
     pub(crate) number: protocol::ids::ProposalNumber,
     /// The tool's name.
@@ -216,11 +245,12 @@ impl Poll {
         found.trouble.is_none() && found.proposing.is_some() && found.kept
     }
 
-    /// The news that are remembered, oldest first, each with our draft when we know it.
-    pub(crate) fn news(&self) -> Vec<(News, Option<Drafted>)> {
+    /// The news that are remembered and that this asker is told, oldest first, each with our draft when we know it.
+    pub(crate) fn news(&self, hears: Hears) -> Vec<(News, Option<Drafted>)> {
         let found = self.found();
         let draft = |news: &News| found.drafts.iter().find(|draft| draft.number == news.number).cloned();
-        found.news.iter().map(|news| (news.clone(), draft(news))).collect()
+        let all = found.news.iter().map(|news| (news.clone(), draft(news)));
+        all.filter(|(_, draft)| hears.tells(draft.as_ref())).collect()
     }
 
     fn found(&self) -> MutexGuard<'_, Found> {
@@ -284,6 +314,27 @@ mod tests {
         assert!(again.head().is_some() && !again.reached());
         again.refresh().await;
         assert!(again.reached());
+    }
+
+    #[test]
+    fn an_asker_hears_of_its_own_proposals_and_an_operator_of_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let executor = Executor { path: folder.path().join("none.sock"), uid: host::socket::my_uid() };
+        let poll = Poll::new(executor, folder.path());
+        let number = |number| protocol::ids::ProposalNumber::new(number).unwrap();
+        let state = protocol::propose::ProposalState::Denied;
+        let news = |of| News { number: number(of), state, refusal: None, detail: String::new() };
+        poll.remember(vec![news(1), news(2), news(3)]);
+        for (of, by) in [(1, 1_001), (2, 1_002)] {
+            let (tool, arguments) = ("batch_reboot".to_owned(), "{}".to_owned());
+            poll.remember_draft(Drafted { by, number: number(of), tool, arguments });
+        }
+        let told = |hears| poll.news(hears).iter().map(|(news, _)| news.number.get()).collect::<Vec<_>>();
+        assert_eq!(told(Hears::Own(1_001)), [1]);
+        assert_eq!(told(Hears::Own(1_002)), [2]);
+        assert_eq!(told(Hears::Own(1_003)), [0; 0]);
+        // Number 3 was drafted before this run.
+        assert_eq!(told(Hears::All(1_001)), [1, 2, 3]);
     }
 
     #[tokio::test]

@@ -37,7 +37,7 @@ Changes
 - Arguments hold ids that you read in this conversation, never names.
 - After proposing, say that the proposal waits for a person, and its number. Never say that a change was made.
 - When a proposal is refused, explain why in plain words. Do not try again with altered arguments.
-- When you have no propose_change tool, either the operator did not ask for a change or proposing is off; the notes say which if it is off. Say so when it matters.";
+- When you have no propose_change tool, either code did not take the operator's words for an order or proposing is off; the notes say so if it is off. If the operator does want a change and it is not off, say that a message that begins with /propose always asks for one.";
 
 /// The system prompt of this venue: with what people here call the rooms, when policy.yaml says so. The file is read once,
 /// so the text is the same for every question.
@@ -232,6 +232,7 @@ mod tests {
             "only for a room that the operator's message names",
             "One change at a time",
             "Nothing can be scheduled",
+            "begins with /propose",
         ] {
             assert!(SYSTEM.contains(words), "{words}");
         }

@@ -399,12 +399,17 @@ impl World {
         self.model.as_ref().unwrap().arrived()
     }
 
-    /// Asks and collects what the asker hears.
+    /// Asks as an operator and collects what the asker hears.
     pub(crate) async fn ask(&self, question: &str) -> Vec<ask::AssistantSays> {
+        self.ask_as(crate::poll::Hears::All(0), question).await
+    }
+
+    /// The same as anybody.
+    pub(crate) async fn ask_as(&self, hears: crate::poll::Hears, question: &str) -> Vec<ask::AssistantSays> {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let (_, mut sender) = Link::<Reply<ask::AssistantSays>, ask::AskerSays>::new(ours).into_split();
         let mut asker: Link<ask::AskerSays, Reply<ask::AssistantSays>> = Link::new(theirs);
-        crate::turn::ask(&self.desk, question, &mut Teller::new(&mut sender, 9)).await.unwrap();
+        crate::turn::ask(&self.desk, hears, question, &mut Teller::new(&mut sender, 9)).await.unwrap();
         drop(sender);
         let mut heard = Vec::new();
         while let Some(reply) = asker.recv(LATE).await.unwrap() {

@@ -13,7 +13,7 @@ use crate::model::talk::{Answer, Request, Step, Stop, ToolResult, ToolUse, Usage
 use crate::model::{Model, ModelError};
 use crate::named::Rooms;
 use crate::pieces::{Pieces, safe};
-use crate::poll::Drafted;
+use crate::poll::{Drafted, Hears};
 use crate::prompt::{self, Notes};
 use crate::propose::{Draft, Drafts, Ending};
 use crate::teller::Teller;
@@ -21,7 +21,7 @@ use crate::tools::{self, PROPOSE};
 use crate::watch::seen::{Readings, Seen};
 use host::link::LinkError;
 use policy::call::Tool;
-use policy::intent::asks_for_change;
+use policy::intent::{asks_for_change, mentions_change};
 use policy::redact::redact_text;
 use protocol::ask::{AnsweredBy, AssistantSays};
 use protocol::canonical::Canonical;
@@ -48,20 +48,14 @@ const KEYWORD_READ: Duration = Duration::from_secs(20);
 ///
 /// # Errors
 /// [`LinkError`] when the asker is gone.
-pub(crate) async fn ask(desk: &Desk, question: &str, teller: &mut Teller<'_>) -> Result<(), LinkError> {
+pub(crate) async fn ask(desk: &Desk, hears: Hears, question: &str, teller: &mut Teller<'_>) -> Result<(), LinkError> {
     let language = language::of(question);
     let asked = asks_for_change(&desk.policy, question);
     let Some(model) = &desk.model else {
         let why = pick(language, "no model is set up", "no hay ningún modelo configurado");
-        return by_keywords(
-            desk,
-            question,
-            Failed { why: why.to_owned(), asked: !asked.is_empty(), withdrawn: 0 },
-            teller,
-        )
-        .await;
+        return by_keywords(desk, question, Failed { why: why.to_owned(), asked, withdrawn: 0 }, teller).await;
     };
-    let mut turn = Turn::new(desk, question, teller, (language, asked)).await;
+    let mut turn = Turn::new(desk, (hears, question), teller, (language, asked)).await;
     let outcome = match tokio::time::timeout(desk.wall, turn.converse(model)).await {
         Ok(outcome) => outcome,
         Err(_) => Err(TurnError::Model(ModelError::Timeout)),
@@ -73,7 +67,7 @@ pub(crate) async fn ask(desk: &Desk, question: &str, teller: &mut Teller<'_>) ->
         Err(TurnError::Model(error)) => {
             let failed = Failed {
                 why: error.said(language),
-                asked: !turn.asked.is_empty(),
+                asked: turn.asked.clone(),
                 withdrawn: turn.drafts.admitted().len(),
             };
             // Dropped without TurnEnd, before anything else is done: the executor withdraws.
@@ -83,21 +77,25 @@ pub(crate) async fn ask(desk: &Desk, question: &str, teller: &mut Teller<'_>) ->
     }
 }
 
-/// Hands over a change that a person typed, as its own turn and without a model.
+/// Hands over a change that was drafted without a model, as its own turn. `by` is the user who typed it; nobody for other
+/// agents, since news of what they drafted never reach this assistant's own questions.
 ///
 /// # Errors
 /// [`LinkError`] when the asker is gone.
-pub(crate) async fn command(desk: &Desk, draft: Draft, teller: &mut Teller<'_>) -> Result<(), LinkError> {
+pub(crate) async fn command(
+    desk: &Desk,
+    by: Option<u32>,
+    draft: Draft,
+    teller: &mut Teller<'_>,
+) -> Result<(), LinkError> {
     let mut drafts = Drafts::new(desk.executor.clone(), desk.poll.head());
     let kept = (draft.tool.clone(), String::from_utf8_lossy(&draft.arguments).into_owned());
-    // News of what other agents drafted never reach this assistant's own questions.
-    let ours = draft.origin != Origin::Front;
     let admitted = drafts.propose(draft).await;
     let say = match (admitted, drafts.finish().await) {
         (Err(refusal), _) => AssistantSays::NotProposed(refusal),
         (Ok(number), Ending::Waiting) => {
-            if ours {
-                desk.poll.remember_draft(Drafted { number, tool: kept.0, arguments: kept.1 });
+            if let Some(by) = by {
+                desk.poll.remember_draft(Drafted { by, number, tool: kept.0, arguments: kept.1 });
             }
             AssistantSays::Proposed { number }
         }
@@ -111,7 +109,7 @@ pub(crate) async fn command(desk: &Desk, draft: Draft, teller: &mut Teller<'_>) 
 
 struct Failed {
     why: String,
-    asked: bool,
+    asked: Vec<Tool>,
     withdrawn: usize,
 }
 
@@ -134,7 +132,8 @@ async fn by_keywords(desk: &Desk, question: &str, failed: Failed, teller: &mut T
         posted: posted.as_ref(),
         read_at: &read_at,
         why: &failed.why,
-        asks_for_change: failed.asked,
+        asks_for_change: !failed.asked.is_empty(),
+        later: is_for_later(&failed.asked, question),
         withdrawn: failed.withdrawn,
     };
     let text = keyword::answer(question, &facts, language::of(question));
@@ -168,8 +167,14 @@ struct Said {
     early: bool,
 }
 
+// "Confirm the event at ten" names an event.
+fn is_for_later(asked: &[Tool], question: &str) -> bool {
+    !asked.is_empty() && !asked.contains(&Tool::ConfirmEvent) && later::names_a_later_time(question)
+}
+
 struct Turn<'a, 'b> {
     desk: &'a Desk,
+    hears: Hears,
     question: &'a str,
     teller: &'a mut Teller<'b>,
     language: Language,
@@ -192,7 +197,7 @@ struct Turn<'a, 'b> {
 impl<'a, 'b> Turn<'a, 'b> {
     async fn new(
         desk: &'a Desk,
-        question: &'a str,
+        (hears, question): (Hears, &'a str),
         teller: &'a mut Teller<'b>,
         (language, asked): (Language, Vec<Tool>),
     ) -> Self {
@@ -203,10 +208,10 @@ impl<'a, 'b> Turn<'a, 'b> {
             Some(desk.poll.proposing())
         };
         let drafts = Drafts::new(desk.executor.clone(), desk.poll.head());
-        // "Confirm the event at ten" names an event.
-        let later = !asked.contains(&Tool::ConfirmEvent) && later::names_a_later_time(question);
+        let later = is_for_later(&asked, question);
         Self {
             desk,
+            hears,
             question,
             teller,
             language,
@@ -235,7 +240,7 @@ impl<'a, 'b> Turn<'a, 'b> {
     async fn converse(&mut self, model: &Model) -> Result<Said, TurnError> {
         let desk = self.desk;
         let offered = desk.tools.offered(self.may_propose());
-        let news = desk.poll.news();
+        let news = desk.poll.news(self.hears);
         let notes = Notes {
             now: desk.now_words(),
             proposing: self.proposing,
@@ -355,7 +360,7 @@ impl<'a, 'b> Turn<'a, 'b> {
             Ok(number) => {
                 let arguments_read = serde_json::from_str(&arguments).unwrap_or_default();
                 self.proposed = Tool::from_name(&tool).map(|tool| (tool, arguments_read));
-                self.desk.poll.remember_draft(Drafted { number, tool, arguments });
+                self.desk.poll.remember_draft(Drafted { by: self.hears.uid(), number, tool, arguments });
                 self.teller.tell(AssistantSays::Proposed { number }).await?;
                 let text = format!(
                     "Proposal {number} waits for a person, who approves or denies it on their own page. Nothing has changed yet."
@@ -438,8 +443,20 @@ impl<'a, 'b> Turn<'a, 'b> {
             .await
     }
 
-    // What code says to somebody who asked for several changes or for a later one.
+    // What code says to somebody who asked for several changes or for a later one, or spoke of one and was not taken to
+    // ask for it.
     fn one_at_a_time(&self) -> Option<String> {
+        let could = self.desk.poll.proposing() == Some(Proposing::On);
+        if self.asked.is_empty() && could && mentions_change(&self.desk.policy, self.question) {
+            return Some(
+                pick(
+                    self.language,
+                    "(This was not taken as an order, so nothing was proposed. A message that begins with /propose always asks for a change.)",
+                    "(Esto no se tomó como una orden; no se propuso nada. Un mensaje que empieza con /propose siempre pide un cambio.)",
+                )
+                .to_owned(),
+            );
+        }
         if !self.could_propose() {
             return None;
         }

@@ -361,6 +361,49 @@ async fn news_of_earlier_proposals_reach_the_next_question_as_data() {
 }
 
 #[tokio::test]
+async fn who_speaks_of_a_change_and_is_not_understood_is_told_of_the_command() {
+    let world = World::new((0..4).map(|_| says("So.")).collect()).await;
+    let told = async |question: &str| answer(&world.ask(question).await).0;
+    assert_eq!(
+        told("How do I start recording in Hall A?").await,
+        "So.",
+        "nobody knows yet whether it could be proposed"
+    );
+    world.desk.poll.refresh().await;
+    let english = told("How do I start recording in Hall A?").await;
+    assert!(english.starts_with("So.\n\n(This was not taken as an order") && english.contains("/propose"), "{english}");
+    let spanish = told("¿Cómo puedo iniciar la grabación en Hall A?").await;
+    assert!(spanish.contains("no se tomó como una orden") && spanish.contains("/propose"), "{spanish}");
+    assert_eq!(told("Is Hall A recording?").await, "So.");
+}
+
+#[tokio::test]
+async fn a_question_is_told_of_its_own_users_proposals_and_not_of_anothers() {
+    let mut executor = ExecutorDouble::new();
+    let news = |number, detail: &str| News {
+        number: ProposalNumber::new(number).unwrap(),
+        state: ProposalState::Denied,
+        refusal: None,
+        detail: detail.to_owned(),
+    };
+    executor.news = vec![news(4, "zebra"), news(5, "giraffe")];
+    let world = World::with((0..3).map(|_| says("ok")).collect(), executor).await;
+    for (number, by) in [(4, 1_001), (5, 1_002)] {
+        let number = ProposalNumber::new(number).unwrap();
+        let (tool, arguments) = ("batch_reboot".to_owned(), "{}".to_owned());
+        world.desk.poll.remember_draft(Drafted { by, number, tool, arguments });
+    }
+    world.desk.poll.refresh().await;
+    for (hears, zebra, giraffe) in
+        [(Hears::Own(1_001), true, false), (Hears::Own(1_003), false, false), (Hears::All(1_003), true, true)]
+    {
+        world.ask_as(hears, "hello").await;
+        let sent = world.requests().last().unwrap().json().to_string();
+        assert_eq!((sent.contains("zebra"), sent.contains("giraffe")), (zebra, giraffe), "{hears:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_typed_change_goes_as_its_own_turn_without_the_model() {
     let world = World::new(vec![says("unused")]).await;
     let (ours, theirs) = tokio::net::UnixStream::pair().unwrap();
@@ -372,7 +415,7 @@ async fn a_typed_change_goes_as_its_own_turn_without_the_model() {
         arguments: b"{}".to_vec(),
         reason: "r".to_owned(),
     };
-    command(&world.desk, draft, &mut Teller::new(&mut sender, 1)).await.unwrap();
+    command(&world.desk, Some(0), draft, &mut Teller::new(&mut sender, 1)).await.unwrap();
     let mut asker: host::link::Link<protocol::ask::AskerSays, protocol::hello::Reply<AssistantSays>> =
         host::link::Link::new(theirs);
     let heard = asker.recv(crate::testing::LATE).await.unwrap().unwrap();

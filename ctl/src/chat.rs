@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::interrupts::{Cause, Interrupts};
 use crate::out::{Out, complain};
 use crate::render::pick;
-use crate::session::{Saying, Session};
+use crate::session::{Saying, Session, line_columns};
 use crate::{approvals, ask, render, standstill, status};
 use keys::{Keys, Look};
 use line::{Line, Step};
@@ -20,8 +20,11 @@ use protocol::ids::ProposalNumber;
 use watch::Watch;
 use words::Word;
 
-/// What stands before the line that is typed.
+/// What stands before the line that is typed, and on a terminal that has no room for it.
 const PROMPT: &str = "fleetwatch> ";
+const SHORT_PROMPT: &str = "> ";
+/// Columns that a line needs behind the prompt.
+const LEAST: usize = 16;
 
 /// `chat`.
 pub(crate) async fn run(session: &Session, out: &mut Out) -> Exit {
@@ -56,7 +59,7 @@ pub(crate) async fn talk(
             return Exit::Wrong;
         }
     };
-    let mut chat = Chat { session, keys, line: Line::default(), watch: Watch::default() };
+    let mut chat = Chat { session, keys, line: Line::default(), prompt: PROMPT, watch: Watch::default() };
     loop {
         let line = match chat.line(interrupts, out, &mut over).await {
             Heard::Line(line) => line,
@@ -99,6 +102,7 @@ struct Chat<'s> {
     session: &'s Session,
     keys: Keys,
     line: Line,
+    prompt: &'static str,
     watch: Watch,
 }
 
@@ -111,8 +115,7 @@ impl Chat<'_> {
         over: &mut impl AsyncFnMut() -> String,
     ) -> Heard {
         let look = self.keys.look();
-        self.line.begin(self.session.columns.saturating_sub(PROMPT.len() + 1));
-        self.prompt(out);
+        self.begin(&look, out);
         loop {
             tokio::select! {
                 typed = self.keys.next() => match self.line.take(typed.as_deref(), look.edits()) {
@@ -132,8 +135,7 @@ impl Chat<'_> {
                     if cause == Cause::Ended || !look.edits() || self.line.is_empty() {
                         return Heard::Left;
                     }
-                    self.line.begin(self.session.columns.saturating_sub(PROMPT.len() + 1));
-                    self.prompt(out);
+                    self.begin(&look, out);
                 }
                 news = self.watch.next(self.session) => self.tell(&news, &look, out),
                 why = over() => {
@@ -144,8 +146,16 @@ impl Chat<'_> {
         }
     }
 
+    // The terminal may have another width than at the line before.
+    fn begin(&mut self, look: &Look, out: &mut Out) {
+        let columns = if look.edits() { line_columns() } else { self.session.columns };
+        self.prompt = if columns > PROMPT.len() + LEAST { PROMPT } else { SHORT_PROMPT };
+        self.line.begin(self.prompt, columns);
+        self.prompt(out);
+    }
+
     fn prompt(&self, out: &mut Out) {
-        out.text(&self.session.paint.strong(PROMPT));
+        out.text(&self.session.paint.strong(self.prompt));
     }
 
     fn tell(&self, news: &[String], look: &Look, out: &mut Out) {

@@ -19,9 +19,10 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-const NARROWEST: usize = 60;
+const NARROWEST: usize = 40;
 const WIDEST: usize = 100;
-const USUAL: usize = 80;
+/// The width of a terminal that does not say it.
+pub(crate) const USUAL: usize = 80;
 
 /// The width to fill, from what `COLUMNS` says.
 pub(crate) fn columns(setting: Option<&str>) -> usize {
@@ -203,8 +204,8 @@ mod tests {
     }
 
     #[test]
-    fn the_width_stays_between_sixty_and_a_hundred() {
-        for (setting, want) in [(None, 80), (Some("20"), 60), (Some("90"), 90), (Some("400"), 100), (Some("x"), 80)] {
+    fn the_width_stays_between_forty_and_a_hundred() {
+        for (setting, want) in [(None, 80), (Some("20"), 40), (Some("90"), 90), (Some("400"), 100), (Some("x"), 80)] {
             assert_eq!(columns(setting), want);
         }
     }

@@ -100,6 +100,12 @@ pub(crate) fn width() -> usize {
     crate::render::columns(said.as_deref())
 }
 
+/// The width of the terminal for a line that is typed: what the terminal itself says, however narrow, else `COLUMNS`.
+pub(crate) fn line_columns() -> usize {
+    let said = of_terminal().or_else(|| env::var("COLUMNS").ok());
+    said.and_then(|text| text.parse().ok()).filter(|columns| *columns > 0).unwrap_or(crate::render::USUAL)
+}
+
 // The system's own command knows it. The call that it makes is not to be had without unsafe code.
 fn of_terminal() -> Option<String> {
     if !io::stdin().is_terminal() {

@@ -14,7 +14,7 @@ use clauses::{Clause, fold, has};
 use std::ops::Range;
 
 /// Most words that `*` stands for.
-const MAX_GAP: usize = 4;
+const MAX_GAP: usize = 6;
 
 /// One place of a phrase: any of these words, or a gap.
 type Place = Option<Vec<String>>;
@@ -47,6 +47,16 @@ impl Phrase {
     /// A verb alone says less than a verb with its object, so it must stand where an order stands.
     fn is_bare(&self) -> bool {
         self.places.len() == 1
+    }
+
+    /// Whether it begins with one of these words.
+    fn begins_with(&self, any: &[&str]) -> bool {
+        matches!(self.places.first(), Some(Some(words)) if words.iter().any(|word| has(any, word)))
+    }
+
+    /// Whether it is one gap between two words: "get * recording".
+    fn ends_in_a_state(&self) -> bool {
+        self.places.len() == 3
     }
 
     /// Whether a gap follows its first word.
@@ -87,6 +97,21 @@ pub fn asks_for_change(policy: &ToolPolicy, words: &str) -> Vec<Tool> {
     proposable.filter(|tool| asked(*tool)).collect()
 }
 
+/// Whether the operator's own words speak of a change that may be proposed, asked for or not: then somebody who was not
+/// understood is told of `/propose`. What they deny or tell of is not meant.
+#[must_use]
+pub fn mentions_change(policy: &ToolPolicy, words: &str) -> bool {
+    let clauses = clauses::read(words);
+    let speaks_of = |phrase: &Phrase, clause: &Clause| {
+        let denies = clause.negated || clause.words.iter().any(|word| has(tables::NEGATIONS, word));
+        !denies && (0..clause.words.len()).any(|at| phrase.end(&clause.words, at).is_some())
+    };
+    let is_proposable = |tool: Tool| policy.proposable().any(|entry| entry.tool() == tool);
+    policy.phrases().filter(|(tool, _)| is_proposable(*tool)).any(|(_, phrases)| {
+        phrases.iter().any(|phrase| !phrase.is_bare() && clauses.iter().any(|clause| speaks_of(phrase, clause)))
+    })
+}
+
 fn orders(tool: Tool, phrase: &Phrase, clause: &Clause) -> bool {
     if clause.negated || clause.asks_about_state() {
         return false;
@@ -115,13 +140,18 @@ fn is_blocked(all: &[String], before: &[String]) -> bool {
 /// Whether the verb stands where an order stands: first, after "please", "can you", "quiero que" and the like, after
 /// the place ("in Hall A ..."), or after a bare room name when an object follows.
 fn stands_as_order(phrase: &Phrase, clause: &Clause, before: &[String]) -> bool {
+    if phrase.begins_with(tables::GETS) {
+        return gets_it_done(phrase, clause, before);
+    }
     let before = match before {
+        [before @ .., que, se] if phrase.spanish && que == "que" && se == "se" => before_and(clause, before.len() + 1),
         [before @ .., leads, a] if phrase.spanish && a == "a" && has(tables::LEADS_TO, leads) => before,
         all => all,
     };
     let (Some(first), Some(last)) = (before.first(), before.last()) else { return true };
     if phrase.spanish && last == "que" {
-        return before.iter().any(|word| has(tables::WANTS_THAT, word));
+        let bids = before.len() == 1 && !clause.question;
+        return bids || before.iter().any(|word| has(tables::WANTS_THAT, word));
     }
     if !phrase.spanish && has(tables::ASKED, last) {
         return before.iter().rev().nth(1).is_some_and(|word| has(tables::ASKING, word));
@@ -138,6 +168,27 @@ fn stands_as_order(phrase: &Phrase, clause: &Clause, before: &[String]) -> bool 
         && !has(tables::SUBJECTS, first)
         && !before.iter().any(|word| has(tables::OTHER_VERBS, word));
     !told && !clause.question && (place_first || room_first)
+}
+
+fn before_and(clause: &Clause, count: usize) -> &[String] {
+    clause.words.get(clause.start..clause.start + count).unwrap_or_default()
+}
+
+/// "Get Hall A recording" and "we need a recording going" ask; "lecturers get Hall A recorded" tells. So nothing but
+/// words of asking may stand in front.
+fn gets_it_done(phrase: &Phrase, clause: &Clause, before: &[String]) -> bool {
+    let before: Vec<&str> = before.iter().map(String::as_str).collect();
+    if phrase.begins_with(tables::WISHES)
+        && matches!(before.as_slice(), ["i" | "we" | "id" | "wed"] | ["i" | "we", "would" | "do" | "really"])
+    {
+        return !clause.question;
+    }
+    match before.as_slice() {
+        [] => true,
+        [.., "to"] => before.iter().any(|word| has(tables::WISHES, word)),
+        [.., asking, asked] if has(tables::ASKED, asked) => has(tables::ASKING, asking),
+        [.., last] => has(tables::SETS_GOING, last),
+    }
 }
 
 /// A question is a request only with "can you", "please" or the like; in English an order may end in a question mark.
@@ -168,6 +219,18 @@ fn is_about_the_verb(tool: Tool, phrase: &Phrase, words: &[String], found: Range
         let is_reboot = tool == Tool::Reboot;
         return first_noun(after)
             .is_some_and(|word| about(word) || word == "of" || (is_reboot && has(tables::MEDIA, word)));
+    }
+    if phrase.begins_with(tables::GETS) {
+        let gap = words.get(found.start + 1..found.end.saturating_sub(1)).unwrap_or_default();
+        let is_thing = |word: &String| has(tables::NOT_BEFORE_ORDER, word) || has(tables::NO_ROOM, word);
+        // "Get the recording" means a file; "get the recording going" and "get the hall recorded" do not.
+        let is_noun = words.get(found.end.saturating_sub(1)).is_some_and(|word| word != "recorded");
+        let of_thing = phrase.ends_in_a_state() && is_noun && gap.first().is_some_and(is_thing);
+        let joined = gap.iter().any(|word| has(tables::JOINS, word))
+            || after.first().is_some_and(|word| word == "of" || word == "from");
+        if gap.is_empty() || of_thing || joined {
+            return true;
+        }
     }
     let gap = if phrase.has_gap() { words.get(found.start + 1..found.end).unwrap_or_default() } else { &[] };
     after.first().is_some_and(about)

@@ -6,6 +6,7 @@ pub mod behaviour;
 pub mod call;
 pub mod fence;
 pub mod fingerprint;
+pub mod fold;
 pub mod gates;
 pub mod ids;
 pub mod intent;

@@ -1,6 +1,7 @@
 //! `rooms:` of policy.yaml: what people here call a room, beside the name that its unit has (issue line 2.7). They are the
 //! venue's own words: trusted like the rest of the file, shown beside the official name and never in its place.
 
+use crate::fold::fold;
 use crate::ids::MasterId;
 use crate::yaml::{Listed, Mapped, PolicyError, Source, Text, given};
 use protocol::shown::Shown;
@@ -115,7 +116,7 @@ fn aliases(
     for one in &raw.0 {
         let alias = plain(source, "alias", one, LONGEST)?;
         let mut taken = before.iter().flat_map(Room::aliases).chain(&found);
-        if taken.any(|other| other.to_lowercase() == alias.to_lowercase()) {
+        if taken.any(|other| fold(other) == fold(&alias)) {
             let what = format!("rooms: the alias {alias:?} is given twice");
             return Err(source.refuse(one.referenced, &what, "A name means one room; keep one of the two"));
         }
@@ -169,6 +170,11 @@ mod tests {
             ("rooms:\n  \"20301000003\": {aliases: [x]}\n  \"20301000003\": {aliases: [y]}\n", 3, "twice"),
             ("rooms:\n  \"20301000003\": {aliases: [x]}\n  \"20301000004\": {aliases: [X]}\n", 3, "given twice"),
             ("rooms:\n  \"20301000003\": {aliases: [x, x]}\n", 2, "given twice"),
+            (
+                "rooms:\n  \"20301000003\": {aliases: [Salón]}\n  \"20301000004\": {aliases: [salon]}\n",
+                3,
+                "given twice",
+            ),
             ("rooms:\n  \"20301000003\": {aliases: [a, b, c, d, e, f]}\n", 2, "more than 5"),
             ("rooms:\n  \"20301000003\": {aliases: [\" x\"]}\n", 2, "alias of 1 to 60"),
             ("rooms:\n  \"20301000003\": {aliases: [\"a\\u202Eb\"]}\n", 2, "alias of 1 to 60"),

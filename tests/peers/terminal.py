@@ -3,6 +3,7 @@
 Usage: terminal.py PROGRAM [ARGUMENT...]. The first line of its output is "pid N", the program's process; everything
 after it is what the program shows. What comes on standard input is typed, so a byte 3 is Ctrl-C. When standard input
 ends, the terminal goes away as if its window were closed. Ends with the program's own exit code, or 128 and the signal.
+The terminal is 100 columns wide, or what TERMINAL_COLUMNS says.
 """
 
 import errno
@@ -15,13 +16,14 @@ import struct
 import sys
 import termios
 
-ROWS, COLUMNS = 50, 100
+SIZE = struct.pack("HHHH", 50, int(os.environ.get("TERMINAL_COLUMNS", "100")), 0, 0)
 
 
 def run(program: list[str]) -> int:
     """Runs the program to its end and gives its exit code."""
     pid, terminal = pty.fork()
     if pid == 0:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, SIZE)
         # Whatever started the tests may ignore these; a person's shell does not.
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
@@ -29,7 +31,6 @@ def run(program: list[str]) -> int:
             os.execv(program[0], program)
         finally:
             os._exit(127)
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     os.write(1, b"pid %d\n" % pid)
     carry(terminal)
     os.close(terminal)

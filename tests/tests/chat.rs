@@ -22,13 +22,18 @@ mod tests {
     impl Chat {
         #[track_caller]
         fn start(world: &World, settings: &[(&str, &str)]) -> Self {
+            Self::start_at(world, settings, PROMPT)
+        }
+
+        #[track_caller]
+        fn start_at(world: &World, settings: &[(&str, &str)], prompt: &str) -> Self {
             let run = world.folder().join("run").display().to_string();
             let mut all = vec![("TERM", Path::new("xterm"))];
             all.extend(settings.iter().map(|(name, value)| (*name, Path::new(*value))));
             let words = ["--run-dir", &run, "chat"];
             let terminal = must(Terminal::start(&binary("fleetwatchctl"), &words, &all), "a terminal");
             let mut chat = Self(terminal);
-            chat.until(PROMPT);
+            chat.until(prompt);
             chat
         }
 
@@ -123,6 +128,63 @@ mod tests {
         painted.enter(READY);
         assert_eq!(painted.leave(CTRL_D), 0);
         assert!(attributes(&painted.0.shown()), "{}", painted.0.shown());
+    }
+
+    // A question in pieces, so that every piece is drawn for itself.
+    #[track_caller]
+    fn typed_slowly(chat: &mut Chat, question: &str) {
+        for word in question.split_inclusive(' ') {
+            must(chat.0.press(word), "the terminal");
+            sleep(Duration::from_millis(30));
+        }
+    }
+
+    #[test]
+    fn at_forty_and_twenty_columns_the_line_stays_on_its_row_and_nothing_hostile_is_echoed() {
+        let world = World::builder().start();
+        let question = "Which of all the many rooms of this fleet aren't ready?";
+        let hostile = "a\u{1b}[2Jb\u{202e}c\u{9b}31md\u{200b}e\0f\u{7}g";
+        for (columns, prompt) in [("40", PROMPT), ("20", "> ")] {
+            let mut chat = Chat::start_at(&world, &[("NO_COLOR", "1"), ("TERMINAL_COLUMNS", columns)], prompt);
+            typed_slowly(&mut chat, question);
+            let last = must(chat.0.wait_for("ready?", PATIENCE), "the last word");
+            assert!(!last.contains('\n'), "typing began a new row: {last:?}");
+            must(chat.0.press("\r"), "the terminal");
+            let sent = must(chat.0.wait_for("\n", PATIENCE), "the line");
+            assert!(sent.contains(question), "{sent:?}");
+            let answer = must(chat.0.wait_for(&format!("\n{prompt}"), PATIENCE), "the answer");
+            assert!(answer.contains("Aula 102"), "{answer}");
+            // The keyboard's own escape sequences are keys, and everything that moves or hides is dropped.
+            must(chat.0.press(&format!("/{hostile}\r")), "the terminal");
+            let said = must(chat.0.wait_for(&format!("\n{prompt}"), PATIENCE), "a refusal");
+            assert!(said.contains("Not understood") && said.contains("/abc31mdefg"), "{said:?}");
+            assert!(!said.contains(['\u{202e}', '\u{9b}', '\u{200b}', '\0', '\u{7}']), "{said:?}");
+            assert!(!said.contains("\u{1b}[2J"), "{said:?}");
+            assert_eq!(chat.leave(CTRL_D), 0);
+        }
+        assert_eq!(world.writes(), []);
+    }
+
+    #[test]
+    fn hostile_lines_from_a_pipe_are_refused_in_words_and_never_come_back_raw() {
+        let world = World::builder().start();
+        let long = "x".repeat(200_000);
+        let lines = format!(
+            "/\u{1b}[2J\u{202e}nonsense\0\nwhich \u{1b}]0;x\u{7} rooms\nwhich \u{202e}smoor\nwhich\0rooms\n{long}\n{READY}\n"
+        );
+        let output = world.ctl_piped(&["chat"], &lines);
+        let both = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
+        let text = String::from_utf8_lossy(&both);
+        assert_eq!(output.status.code(), Some(0), "{text}");
+        assert_eq!(text.matches("move the cursor or turn the text around").count(), 3, "{text}");
+        for words in ["/\\u{1b}[2J\\u{202e}nonsense\\u{0}", "the question is too long", "Not ready: Aula 102"] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        assert!(text.chars().all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}')), "{text:?}");
+        let refused = world.ctl(&["ask", "which \u{1b}[31mrooms\u{2066}"]);
+        assert_eq!(refused.status.code(), Some(1));
+        assert!(!String::from_utf8_lossy(&refused.stderr).contains('\u{1b}'), "{refused:?}");
+        assert_eq!(world.writes(), []);
     }
 
     #[test]

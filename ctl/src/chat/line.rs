@@ -1,16 +1,17 @@
 //! One line as it is typed: keys in, what to write on the terminal out. Nothing here reads or writes. The lines of this
 //! session can be had again with the arrow keys; they are kept nowhere else.
 
-use super::PROMPT;
 use protocol::shown::Shown;
 use std::collections::VecDeque;
 use std::fmt::Write;
-use unicode_width::UnicodeWidthChar;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Lines that are remembered.
 const PAST: usize = 100;
 /// Longest line, in characters; further ones are not taken.
 const LONGEST: usize = 4_000;
+/// Longest line where the system edits, in bytes; what comes behind it is dropped.
+const LONGEST_BYTES: usize = 4 * LONGEST;
 /// Longest escape sequence of a key, in bytes.
 const SEQUENCE: usize = 16;
 
@@ -58,6 +59,8 @@ pub(crate) struct Line {
     text: Vec<char>,
     /// The cursor stands before this character.
     at: usize,
+    /// Columns of the prompt.
+    indent: usize,
     /// The first character that is shown, and how many columns there are for them.
     from: usize,
     window: usize,
@@ -69,13 +72,15 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// An empty line with so many columns for it.
-    pub(crate) fn begin(&mut self, window: usize) {
+    /// An empty line behind this prompt on a terminal of so many columns. The last one stays empty, since a terminal that
+    /// has written there does not yet say where its cursor is.
+    pub(crate) fn begin(&mut self, prompt: &str, columns: usize) {
         self.set(Vec::new());
         self.bytes.clear();
         self.draft.clear();
         self.from = 0;
-        self.window = window.max(8);
+        self.indent = prompt.width();
+        self.window = columns.saturating_sub(self.indent + 1).max(1);
         self.place = self.past.len();
     }
 
@@ -106,7 +111,7 @@ impl Line {
             shown.push(*c);
         }
         let behind: usize = shown.chars().skip(self.at - self.from).map(columns).sum();
-        let mut text = format!("\r\u{1b}[{}C{shown}\u{1b}[K", PROMPT.len());
+        let mut text = format!("\r\u{1b}[{}C{shown}\u{1b}[K", self.indent);
         if behind > 0 {
             let _fits = write!(text, "\u{1b}[{behind}D");
         }
@@ -115,11 +120,16 @@ impl Line {
 
     fn part(&mut self, typed: &[u8]) -> Step {
         let Some(end) = typed.iter().position(|byte| *byte == b'\n') else {
-            self.bytes.extend_from_slice(typed);
+            self.append(typed);
             return Step::More(String::new());
         };
-        self.bytes.extend_from_slice(&typed[..end]);
+        self.append(&typed[..end]);
         self.whole(typed[end + 1..].to_vec())
+    }
+
+    fn append(&mut self, typed: &[u8]) {
+        let room = LONGEST_BYTES.saturating_sub(self.bytes.len());
+        self.bytes.extend_from_slice(&typed[..typed.len().min(room)]);
     }
 
     fn whole(&mut self, rest: Vec<u8>) -> Step {
@@ -171,7 +181,8 @@ impl Line {
     fn entered(&mut self, rest: Vec<u8>, written: &str, anew: bool) -> Step {
         let line: String = self.text.iter().collect();
         let shown = if anew || self.from > 0 || self.at < self.text.len() {
-            format!("\r\u{1b}[{}C{line}\u{1b}[K\n", PROMPT.len())
+            // Cleared first: a line that ends in the last column would lose its last character.
+            format!("\r\u{1b}[{}C\u{1b}[K{line}\n", self.indent)
         } else {
             format!("{written}\n")
         };
@@ -318,7 +329,9 @@ fn columns(c: char) -> usize {
 mod tests {
     use super::*;
 
+    const PROMPT: &str = "fleetwatch> ";
     const WINDOW: usize = 20;
+    const COLUMNS: usize = PROMPT.len() + WINDOW + 1;
 
     // What the terminal shows behind the prompt, and the column of the cursor in it.
     fn screen(steps: &[String]) -> (String, usize) {
@@ -342,13 +355,13 @@ mod tests {
 
     fn fresh() -> Line {
         let mut line = Line::default();
-        line.begin(WINDOW);
+        line.begin(PROMPT, COLUMNS);
         line
     }
 
     fn enter(line: &mut Line, keys: &str) -> String {
         let Step::Line { line: text, .. } = line.take(Some(format!("{keys}\r").as_bytes()), true) else { panic!() };
-        line.begin(WINDOW);
+        line.begin(PROMPT, COLUMNS);
         text
     }
 
@@ -395,6 +408,62 @@ mod tests {
         assert_eq!((text.as_str(), screen(&shown).0.as_str()), (long, long));
     }
 
+    // The rows of a terminal that is as wide as the line thinks.
+    fn rows(prompt: &str, columns: usize, steps: &[String]) -> (Vec<String>, (u16, u16)) {
+        let width = u16::try_from(columns).unwrap();
+        let mut parser = vt100::Parser::new(12, width, 0);
+        parser.process(prompt.as_bytes());
+        for step in steps {
+            parser.process(step.replace('\n', "\r\n").as_bytes());
+        }
+        let screen = parser.screen();
+        let rows = screen.rows(0, width).map(|row| row.trim_end().to_owned()).collect();
+        (rows, screen.cursor_position())
+    }
+
+    #[test]
+    fn on_a_narrow_terminal_the_line_stays_on_its_row_until_it_is_sent_whole() {
+        let long = "¿Qué salas del edificio B no están listas 日本語 para las 10?";
+        for (prompt, columns) in [(PROMPT, 60), (PROMPT, 40), ("> ", 20), ("> ", 8), ("> ", 3), ("> ", 1)] {
+            let mut line = Line::default();
+            line.begin(prompt, columns);
+            let pieces: Vec<String> = long.chars().map(String::from).collect();
+            let mut shown: Vec<String> = Vec::new();
+            for piece in pieces.iter().map(String::as_str).chain(["\u{1b}[D"; 12]).chain(["\u{1b}[H", "\u{1b}[F"]) {
+                shown.extend(typed(&mut line, &[piece]));
+                if columns > 3 {
+                    let (rows, (row, column)) = rows(prompt, columns, &shown);
+                    assert!(
+                        rows[0].starts_with(prompt.trim_end()) && rows[1..].iter().all(String::is_empty),
+                        "{rows:?}"
+                    );
+                    assert!(row == 0 && usize::from(column) < columns, "{row} {column}: {rows:?}");
+                }
+            }
+            let Step::Line { line: text, shown: last, .. } = line.take(Some(b"\r"), true) else { panic!() };
+            assert_eq!(text, long, "{columns}");
+            if columns < 8 {
+                continue;
+            }
+            shown.push(last);
+            let (rows, _) = rows(prompt, columns, &shown);
+            let whole: String = rows.concat().chars().filter(|c| *c != ' ').collect();
+            let want: String = format!("{prompt}{long}").chars().filter(|c| *c != ' ').collect();
+            assert_eq!(whole, want, "{columns}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_ends_in_the_last_column_is_shown_to_its_end() {
+        let mut line = Line::default();
+        line.begin("> ", 20);
+        let long = "0123456789abcdefgh";
+        let mut shown = typed(&mut line, &[long]);
+        let Step::Line { shown: last, .. } = line.take(Some(b"\r"), true) else { panic!() };
+        shown.push(last);
+        assert_eq!(rows("> ", 20, &shown).0[0], format!("> {long}"));
+    }
+
     #[test]
     fn earlier_lines_come_back_and_the_draft_is_not_lost() {
         let mut line = fresh();
@@ -438,5 +507,11 @@ mod tests {
         assert_eq!(line.take(Some(b"two"), false), Step::More(String::new()));
         assert!(matches!(line.take(None, false), Step::Line { line, .. } if line == "two"));
         assert_eq!(line.take(None, false), Step::Left);
+        // A pipe that never ends its line fills no memory.
+        for _ in 0..20 {
+            assert_eq!(line.take(Some(&[b'x'; 8 * 1024]), false), Step::More(String::new()));
+        }
+        let Step::Line { line: text, rest, .. } = line.take(Some(b"yy\nzz"), false) else { panic!() };
+        assert_eq!((text.len(), rest.as_slice()), (LONGEST_BYTES, &b"zz"[..]));
     }
 }

@@ -6,7 +6,7 @@ use control::message::OperatorSays;
 use protocol::propose::ProposalState;
 
 fn chat(session: &Session) -> Chat<'_> {
-    Chat { session, keys: Keys::open().unwrap(), line: Line::default(), watch: Watch::default() }
+    Chat { session, keys: Keys::open().unwrap(), line: Line::default(), prompt: PROMPT, watch: Watch::default() }
 }
 
 #[tokio::test]

@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn hostile_texts_cannot_move_hide_or_start_a_line() {
         for language in [Language::English, Language::Spanish] {
-            for columns in [60, 80, 100] {
+            for columns in [40, 60, 80, 100] {
                 let text = card(&hostile(), language, columns) + &compact(&hostile(), language, columns);
                 for c in text.chars().filter(|c| *c != '\n') {
                     assert!(!c.is_control() && !"\u{202e}\u{2066}\u{200b}".contains(c), "{c:?}");
@@ -261,7 +261,7 @@ mod tests {
         let mut long = sample_card(7);
         long.facts.arguments[0].json = format!("\"{}\"", "日本 x".repeat(80));
         long.facts.reason = "word ".repeat(60);
-        for columns in [60, 80, 100] {
+        for columns in [40, 60, 80, 100] {
             for line in card(&long, Language::Spanish, columns).lines() {
                 assert!(line.width() <= columns, "{} > {columns}: {line}", line.width());
             }

@@ -51,13 +51,23 @@ impl Page {
     /// Text in a box with a title. Each of its lines begins and ends with the box's own edge.
     pub(crate) fn boxed(&mut self, title: &str, text: &str) {
         let inside = self.width - 4;
-        let dashes = (self.width - 5).saturating_sub(title.width());
-        self.push(&format!("+- {title} {}+", "-".repeat(dashes)));
-        for line in wrap(text, inside - 1) {
-            let pad = " ".repeat(inside.saturating_sub(line.width()));
-            self.push(&format!("| {line}{pad} |"));
+        let edge = format!("+{}+", "-".repeat(self.width - 2));
+        let lines = |page: &mut Self, text: &str| {
+            for line in wrap(text, inside - 1) {
+                let pad = " ".repeat(inside.saturating_sub(line.width()));
+                page.push(&format!("| {line}{pad} |"));
+            }
+        };
+        if let Some(dashes) = (self.width - 5).checked_sub(title.width()) {
+            self.push(&format!("+- {title} {}+", "-".repeat(dashes)));
+        } else {
+            // A title that has no room in the edge gets its own part of the box.
+            self.push(&edge);
+            lines(self, title);
+            self.push(&edge);
         }
-        self.push(&format!("+{}+", "-".repeat(self.width - 2)));
+        lines(self, text);
+        self.push(&edge);
     }
 
     /// The page.

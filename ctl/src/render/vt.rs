@@ -172,7 +172,9 @@ fn shown(text: &str, language: Language, columns: usize) -> [String; 5] {
 #[test]
 fn on_the_emulated_screen_stands_the_expected_grid_and_nothing_else_happens() {
     for (hostile, written) in HOSTILE {
-        for (language, columns) in [(Language::English, 80), (Language::Spanish, 60), (Language::English, 100)] {
+        for (language, columns) in
+            [(Language::English, 80), (Language::Spanish, 60), (Language::English, 100), (Language::Spanish, 40)]
+        {
             for (text, expected) in shown(hostile, language, columns).iter().zip(shown(written, language, columns)) {
                 let (grid, effects) = seen(text, columns);
                 assert_eq!(effects, Vec::<String>::new(), "{hostile:?}");
@@ -267,7 +269,7 @@ fn every_argument_byte_and_every_target_id_of_any_card_can_be_read_on_the_termin
             .map(|text| super::safe(text))
             .collect();
         for language in [Language::English, Language::Spanish] {
-            for columns in [60, 80, 100] {
+            for columns in [40, 60, 80, 100] {
                 let (rows, effects) = seen(&card::card(&one, language, columns), columns);
                 assert_eq!(effects, [""; 0], "seed {seed}");
                 let shown = packed(&rows.join("\n"));

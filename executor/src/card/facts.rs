@@ -7,6 +7,7 @@ use crate::store::{ProposalRow, StoredProposal};
 use control::card::{ArgumentFact, CardFacts, NamedFact, TargetFact};
 use jiff::tz::TimeZone;
 use policy::call::{CheckedCall, Slot, Target, Tool};
+use policy::fold::fold;
 use policy::gates::Context;
 use policy::ids::MasterId;
 use policy::limits;
@@ -245,8 +246,8 @@ fn target_fact(setting: &Setting<'_>, device: &Device, observed: &Observed) -> T
 /// What people here call the room. An alias that another unit has for its name would point at the wrong room: left out.
 fn known_as(rooms: &Rooms, device: &Device, observed: &Observed) -> Vec<String> {
     let is_anothers = |alias: &str| {
-        let alias = alias.to_lowercase();
-        observed.team.devices.iter().any(|other| other.id != device.id && other.name.trim().to_lowercase() == alias)
+        let alias = fold(alias);
+        observed.team.devices.iter().any(|other| other.id != device.id && fold(other.name.trim()) == alias)
     };
     let aliases = rooms.aliases(&device.id).iter().filter(|alias| !is_anothers(alias));
     aliases.map(|alias| Shown::whole(alias).into_string()).collect()

@@ -6,6 +6,7 @@ use crate::store::{ProposalRow, StoreError};
 use control::card::HistoryRow;
 use control::message::{AuditReport, AuditRow};
 use control::status::Witness;
+use policy::fold::fold;
 use protocol::frame::MAX_FRAME;
 use protocol::ids::ProposalNumber;
 use protocol::refusal::Refusal;
@@ -19,13 +20,13 @@ impl Desk {
         Ok(self.history_row(&row))
     }
 
-    /// The newest proposals, newest first; with `search` only those in which the text stands, without regard to case.
+    /// The newest proposals, newest first; with `search` only those in which the text stands, without regard to case and accents.
     ///
     /// # Errors
     /// `store_failed`.
     pub(crate) async fn history(&self, most: u16, search: Option<&str>) -> Result<Vec<HistoryRow>, Refusal> {
         let rows = self.app.store.call(|store| store.history()).await.map_err(StoreError::into_refusal)?;
-        let wanted = search.map(|text| text.trim().to_lowercase()).filter(|text| !text.is_empty());
+        let wanted = search.map(|text| fold(text.trim())).filter(|text| !text.is_empty());
         let rows = rows.iter().map(|row| self.history_row(row));
         let found = rows.filter(|row| wanted.as_ref().is_none_or(|wanted| stands_in(row, wanted)));
         Ok(fitting(found.take(usize::from(most.min(200))).collect()))
@@ -84,7 +85,7 @@ fn stands_in(row: &HistoryRow, wanted: &str) -> bool {
     let number = row.number.to_string();
     let code = row.code.map_or("", protocol::refusal::RefusalCode::as_str);
     let words = [&row.heading.en, &row.heading.es, &row.detail, &row.decided_by, &row.surface, &number];
-    words.into_iter().chain(&row.targets).any(|text| text.to_lowercase().contains(wanted))
+    words.into_iter().chain(&row.targets).any(|text| fold(text).contains(wanted))
         || row.state.as_str() == wanted
         || (!code.is_empty() && code == wanted)
 }

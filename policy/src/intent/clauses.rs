@@ -39,12 +39,19 @@ impl Clause {
             "will" | "would" => second != "you",
             "shall" => second != "we",
             "hay" => self.question || second != "que",
+            "que" if self.bids(second) => false,
             "do" if second == "the" && self.words.get(self.start + 2).is_some_and(|word| has(tables::DONE, word)) => {
                 self.question
             }
             "do" => has(&["you", "we", "they", "i", "the", "any", "all", "rooms"], second),
             word => has(tables::STATE_QUESTIONS, word),
         }
+    }
+
+    /// "Que se grabe la sala", "que salga en directo".
+    fn bids(&self, second: &str) -> bool {
+        let verb = if second == "se" { self.words.get(self.start + 2).map_or("", String::as_str) } else { second };
+        !self.question && has(tables::BIDS, verb)
     }
 
     /// "Don't, whatever happens, restart it": the negation waits for its verb.
@@ -68,21 +75,7 @@ pub(super) fn has(table: &[&str], word: &str) -> bool {
 
 /// Lower case, without accents and apostrophes.
 pub(super) fn fold(text: &str) -> String {
-    text.chars().flat_map(char::to_lowercase).filter_map(fold_char).collect()
-}
-
-fn fold_char(c: char) -> Option<char> {
-    Some(match c {
-        'á' | 'à' | 'â' | 'ä' | 'ã' => 'a',
-        'é' | 'è' | 'ê' | 'ë' => 'e',
-        'í' | 'ì' | 'î' | 'ï' => 'i',
-        'ó' | 'ò' | 'ô' | 'ö' | 'õ' => 'o',
-        'ú' | 'ù' | 'û' | 'ü' => 'u',
-        'ñ' => 'n',
-        'ç' => 'c',
-        '\'' | '\u{2018}' | '\u{2019}' | '\u{2bc}' | '`' | '\u{300}'..='\u{36f}' => return None,
-        other => other,
-    })
+    crate::fold::fold(text).replace(['\'', '`'], "")
 }
 
 /// All clauses, in order. Quoted text and quoted lines are not the operator's own words and are left out.
@@ -90,7 +83,13 @@ pub(super) fn read(words: &str) -> Vec<Clause> {
     let own: Vec<&str> = words.lines().filter(|line| !line.trim_start().starts_with('>')).collect();
     let own = fold(&without_quotes(&own.join("\n")));
     let mut clauses = Vec::new();
-    for (sentence, question) in sentences(&own) {
+    let mut reported = false;
+    for Sentence { text: sentence, question, colon } in sentences(&own) {
+        let follows = colon && sentence.split_whitespace().any(|word| has(tables::REPORTS, word));
+        // "The note reads: stop recording" are the note's words.
+        if std::mem::replace(&mut reported, follows) {
+            continue;
+        }
         let mut of_one: Vec<Clause> = sentence
             .split(',')
             .flat_map(split_at_breaks)
@@ -175,8 +174,15 @@ fn quoted(before: char, open: char, inside: &str) -> Quoted {
     }
 }
 
-/// Sentences, and whether each is a question. A dot or colon inside a word or number ends nothing.
-fn sentences(text: &str) -> Vec<(String, bool)> {
+/// One sentence, whether it is a question, and whether a colon ends it.
+struct Sentence {
+    text: String,
+    question: bool,
+    colon: bool,
+}
+
+/// Sentences. A dot or colon inside a word or number ends nothing.
+fn sentences(text: &str) -> Vec<Sentence> {
     let mut all = Vec::new();
     let (mut now, mut question) = (String::new(), false);
     let mut before = ' ';
@@ -188,14 +194,15 @@ fn sentences(text: &str) -> Vec<(String, bool)> {
             '.' | ':' | ';' | '!' | '?' | '\n' | '¡' | '¿' | '(' | ')' | '\u{2013}' | '\u{2014}' | '\u{2026}' => {
                 // "Para la grabación, ¿qué ...?" is one question, and "para" no order.
                 let leads = c == '¿' && now.trim_end().ends_with(',') && now.split_whitespace().next() == Some("para");
-                all.push((std::mem::take(&mut now), question || leads || c == '?'));
+                let text = std::mem::take(&mut now);
+                all.push(Sentence { text, question: question || leads || c == '?', colon: c == ':' });
                 question = c == '¿';
             }
             other => now.push(other),
         }
         before = c;
     }
-    all.push((now, question));
+    all.push(Sentence { text: now, question, colon: false });
     all
 }
 

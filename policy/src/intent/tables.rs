@@ -3,8 +3,8 @@
 /// Before a verb, these deny it.
 pub(super) const NEGATIONS: &[&str] = &[
     "dont", "not", "never", "no", "without", "cannot", "cant", "wont", "shouldnt", "mustnt", "neednt", "couldnt",
-    "wouldnt", "isnt", "arent", "wasnt", "doesnt", "didnt", "hasnt", "havent", "avoid", "nobody", "neither", "nor",
-    "nunca", "jamas", "sin", "tampoco", "ni", "evita", "evitar", "evite", "nadie",
+    "wouldnt", "isnt", "arent", "wasnt", "doesnt", "didnt", "hasnt", "havent", "avoid", "nobody", "nothing", "none",
+    "neither", "nor", "nunca", "jamas", "sin", "tampoco", "ni", "evita", "evitar", "evite", "nadie",
 ];
 
 /// Before a verb, these make it a question, a condition, a plan or the past.
@@ -131,6 +131,80 @@ pub(super) const ONLY_INFORMS: &[&str] = &[
     "parece",
     "supongo",
     "lista",
+];
+
+/// Verbs with which somebody has a thing done: "get Hall A recording".
+pub(super) const GETS: &[&str] = &["get", "have", "need", "want", "like"];
+
+/// Of those, what a wish begins with.
+pub(super) const WISHES: &[&str] = &["need", "want", "like"];
+
+/// Right before such a verb, these ask.
+pub(super) const SETS_GOING: &[&str] =
+    &["please", "pls", "lets", "ahead", "kindly", "now", "just", "ok", "okay", "yes", "then", "so"];
+
+/// Behind such a verb, these begin a thing and no room.
+pub(super) const NO_ROOM: &[&str] = &[
+    "a",
+    "me",
+    "us",
+    "him",
+    "her",
+    "them",
+    "all",
+    "some",
+    "more",
+    "rid",
+    "back",
+    "ready",
+    "info",
+    "information",
+    "to",
+    "latest",
+    "new",
+    "old",
+    "yesterdays",
+    "todays",
+];
+
+/// Between such a verb and its state, these make a thing of it: "get news about the recording".
+pub(super) const JOINS: &[&str] = &["about", "of", "from", "for", "with", "on", "to", "was", "were", "is", "are", "be"];
+
+/// Before a colon, these say that somebody else's words follow.
+pub(super) const REPORTS: &[&str] = &[
+    "reads", "read", "says", "said", "say", "wrote", "writes", "states", "asks", "asked", "told", "dice", "dijo",
+    "decia", "pone", "ponia", "escribe", "escribio", "pide", "pidio", "lee", "note", "sign", "mail", "email", "nota",
+    "cartel", "correo",
+];
+
+/// After "que" or "que se" at the start, these bid: "que se grabe la sala".
+pub(super) const BIDS: &[&str] = &[
+    "grabe",
+    "graben",
+    "pare",
+    "paren",
+    "detenga",
+    "detengan",
+    "inicie",
+    "inicien",
+    "empiece",
+    "empiecen",
+    "reinicie",
+    "reinicien",
+    "actualice",
+    "actualicen",
+    "corte",
+    "corten",
+    "transmita",
+    "transmitan",
+    "emita",
+    "emitan",
+    "confirme",
+    "confirmen",
+    "salga",
+    "salgan",
+    "termine",
+    "terminen",
 ];
 
 /// What links two orders.
@@ -306,6 +380,10 @@ pub(super) const WANTS_THAT: &[&str] = &[
     "solicito",
     "gustaria",
     "prefiero",
+    "pide",
+    "piden",
+    "pedimos",
+    "ordena",
     "haz",
     "haga",
 ];
@@ -418,6 +496,10 @@ pub(super) const ABOUT_THE_VERB: &[&str] = &[
     "overview",
     "summary",
     "key",
+    "link",
+    "links",
+    "file",
+    "files",
     "url",
     "title",
     "name",

@@ -267,10 +267,87 @@ fn spanish_words_about_a_verb_ask_for_nothing() {
 }
 
 #[test]
-fn of_two_hundred_sentences_none_is_offered_wrongly_and_at_most_two_orders_are_missed() {
+fn a_thing_that_is_wanted_done_is_asked_for() {
+    check(&[
+        ("get Hall A streaming", START),
+        ("please get the main hall recorded", REC),
+        ("I want to get Hall A recording", REC),
+        ("we need Hall A recorded", REC),
+        ("Can you get Hall A streaming?", START),
+        ("I need you to stop the stream", STOP),
+        ("pon a grabar el Aula 3", REC),
+        ("deja grabando el Aula 3", REC),
+        ("que se grabe la Sala B", REC),
+        ("que se pare la grabación", REC),
+        ("que salga en directo el Aula Magna", START),
+        ("dele un reinicio al Pearl", BOOT),
+        ("Hall A: start recording", REC),
+    ]);
+}
+
+#[test]
+fn a_thing_that_is_had_wanted_by_others_or_only_spoken_of_is_not() {
+    check(&[
+        ("get me the recording of Hall A", NONE),
+        ("Can you get the recording from yesterday?", NONE),
+        ("can you get us a recording of the lecture", NONE),
+        ("get Hall A recording status", NONE),
+        ("Can we have the recording link?", NONE),
+        ("Could you get information about Hall A recording?", NONE),
+        ("Lecturers get Hall A recorded for free", NONE),
+        ("We have Hall A recording", NONE),
+        ("they want Hall A recorded", NONE),
+        ("Nothing needs to be recorded", NONE),
+        ("All rooms should have YouTube streaming", NONE),
+        ("It was hard to get Hall A streaming", NONE),
+        ("We could not get Hall A streaming", NONE),
+        ("I need to know what got Hall A recorded", NONE),
+        ("I'd like to see Hall A's recording going", NONE),
+        ("Do we need Hall A recorded?", NONE),
+        ("I want to know if we have Hall A recording", NONE),
+        ("get ready for streaming", NONE),
+        ("get rid of the recording", NONE),
+        ("The mail says: get Hall A streaming", NONE),
+        ("The sign: start recording", NONE),
+        ("El correo dice: que se grabe la sala", NONE),
+        ("¿Que se grabe la sala es obligatorio?", NONE),
+        ("que se puede grabar en la sala A", NONE),
+        ("que se graba ahora", NONE),
+        ("que salas se graban", NONE),
+        ("Espero que se grabe la Sala B", NONE),
+        ("No hace falta que se grabe la Sala B", NONE),
+        ("Cuando pongas a grabar el aula, avisa", NONE),
+        ("¿Quién dejó grabando el Aula 3?", NONE),
+        ("Si quito el directo, ¿se corta?", NONE),
+        ("Le dieron un reinicio ayer", NONE),
+        ("El juez no quiere que se grabe", NONE),
+    ]);
+}
+
+#[test]
+fn somebody_who_speaks_of_a_change_and_is_not_understood_is_told_of_the_command() {
+    let policy = ToolPolicy::shipped().unwrap();
+    for words in [
+        "How do I start a recording?",
+        "the judge wants Courtroom 2 recorded and we can stop the recording",
+        "¿Cómo se pone en directo el Aula Magna? ¿Lo pones en directo tú?",
+    ] {
+        assert!(mentions_change(&policy, words), "{words}");
+        assert_eq!(asks_for_change(&policy, words), NONE, "{words}");
+    }
+    for words in
+        ["Is Hall A recording?", "Don't stop the recording", "the sign says \"stop the recording\"", "", "hello"]
+    {
+        assert!(!mentions_change(&policy, words), "{words}");
+    }
+}
+
+/// Rows of a table: how many ask for a change and how many do not, those of the second kind that were offered one, and
+/// those of the first that were not.
+fn rates(table: &'static str) -> ([usize; 4], Vec<String>, Vec<String>) {
     let policy = ToolPolicy::shipped().unwrap();
     let (mut offered, mut missed, mut counts) = (Vec::new(), Vec::new(), [0_usize; 4]);
-    for row in include_str!("phrasings.tsv").lines().filter(|row| !row.starts_with('#')) {
+    for row in table.lines().filter(|row| !row.starts_with('#')) {
         let cells: Vec<_> = row.split('\t').collect();
         let [language, tool, words] = cells[..] else { panic!("{row:?} has not three cells") };
         let got = asks_for_change(&policy, words);
@@ -279,20 +356,38 @@ fn of_two_hundred_sentences_none_is_offered_wrongly_and_at_most_two_orders_are_m
         if tool == "-" {
             counts[2 + spanish] += 1;
             if !got.is_empty() {
-                offered.push((words, got));
+                offered.push(format!("{words}: {got:?}"));
             }
         } else {
             counts[spanish] += 1;
             let want = Tool::ALL.into_iter().find(|known| known.as_str() == tool).unwrap();
             if !got.contains(&want) {
-                missed.push((words, got));
+                missed.push(format!("{words}: {got:?}"));
             }
         }
     }
+    (counts, offered, missed)
+}
+
+#[test]
+fn of_two_hundred_sentences_none_is_offered_wrongly_and_at_most_two_orders_are_missed() {
+    let (counts, offered, missed) = rates(include_str!("phrasings.tsv"));
     assert_eq!(counts, [50; 4]);
-    let report =
-        format!("offered wrongly: {} of 100 {offered:#?}; missed: {} of 100 {missed:#?}", offered.len(), missed.len());
-    assert!(offered.is_empty() && missed.len() <= 2, "{report}");
+    assert!(offered.is_empty() && missed.len() <= 2, "offered wrongly: {offered:#?}; missed: {missed:#?}");
+}
+
+#[test]
+fn of_eighty_later_sentences_none_is_offered_wrongly_and_at_most_three_orders_are_missed() {
+    let (counts, offered, missed) = rates(include_str!("fresh.tsv"));
+    assert_eq!(counts, [22, 18, 20, 20]);
+    assert!(offered.is_empty() && missed.len() <= 3, "offered wrongly: {offered:#?}; missed: {missed:#?}");
+}
+
+#[test]
+fn of_forty_more_sentences_none_is_offered_wrongly_and_at_most_two_orders_are_missed() {
+    let (counts, offered, missed) = rates(include_str!("later.tsv"));
+    assert_eq!(counts, [13, 7, 11, 9]);
+    assert!(offered.is_empty() && missed.len() <= 2, "offered wrongly: {offered:#?}; missed: {missed:#?}");
 }
 
 #[test]

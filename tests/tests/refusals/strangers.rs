@@ -2,17 +2,19 @@
 
 use super::{propose_all, read_all};
 use control::message::OperatorSays;
-use fleetwatch_tests::world::{Frames, World, must, recording, skipped, until};
+use fleetwatch_tests::world::{Frames, World, must, recording, skipped, some, until};
+use protocol::ask::AskerSays;
 use protocol::frame;
 use protocol::hello::{Hello, Reply, Request, WIRE_VERSION};
 use protocol::ids::Label;
 use protocol::propose::{AssistantSays, ExecutorSays, LinkKind, ProposalState};
 use serde_json::Value;
 use std::fs::Permissions;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const RECORD: &str = "batch_recording";
@@ -157,6 +159,58 @@ fn the_assistants_user_is_no_operator_whatever_the_list_says() {
     frames.send_raw(&[&length[..], &hello].concat());
     assert_eq!(frames.recv_raw(), None);
     assert_eq!(world.writes(), []);
+}
+
+// Takes as many seats as it is asked to and says how many hellos were answered and how many turned away; sits until its
+// input ends.
+const GREEDY: &str = "
+import socket, sys
+path, hello, count = sys.argv[1], bytes.fromhex(sys.argv[2]), int(sys.argv[3])
+seats, away = [], 0
+for _ in range(count):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    s.settimeout(20)
+    s.connect(path)
+    try:
+        s.sendall(hello)
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+    answer = s.recv(4096)
+    away += b'which is its share' in answer
+    seats.append(s)
+print(count - away, away, flush=True)
+sys.stdin.read()
+";
+
+#[test]
+fn one_users_connections_to_ask_sock_keep_no_other_user_out() {
+    if !has_namespaces() {
+        skipped("only root can be another user, on a machine with another group (mount namespaces)");
+        return;
+    }
+    let world = World::builder().assistant_user(NOBODY).start();
+    let hello = must(frame::encode(&Request { id: 1, say: AskerSays::Hello(Hello::ours()) }), "a frame");
+    let length = must(u32::try_from(hello.len()), "a length").to_be_bytes();
+    let hello = fleetwatch_tests::hex::encode(&[&length[..], &hello].concat());
+    let group = must(std::fs::metadata(world.socket("ask")), "ask.sock").gid();
+    let mut seated = Vec::new();
+    for (uid, count) in [(61_001, 9), (61_002, 1)] {
+        let mut command = Command::new("python3");
+        command.args(["-c", GREEDY]).arg(world.socket("ask")).arg(&hello).arg(count.to_string());
+        command.uid(uid).gid(group).current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = must(command.spawn(), "python3");
+        let mut line = String::new();
+        let output = some(child.stdout.take(), "its output");
+        must(BufReader::new(output).read_line(&mut line), "its word");
+        assert_eq!(line, if uid == 61_001 { "6 3\n" } else { "1 0\n" });
+        // The operator's own seats are not among them.
+        assert_eq!(world.ctl(&["status"]).status.code(), Some(0));
+        seated.push(child);
+    }
+    for mut child in seated {
+        drop(child.stdin.take());
+        must(child.wait(), "its end");
+    }
 }
 
 #[test]

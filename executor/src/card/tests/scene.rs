@@ -116,13 +116,13 @@ pub(super) const SITUATIONS: [(&str, Change); 12] = [
         "command".clone_into(&mut scene.record.origin);
     }),
     ("also-called", |scene| {
-        let text = "rooms:\n  \"19012341234\":\n    aliases: [the big hall, Hall B]\n    note: Keys at the desk\n";
+        let text = "rooms:\n  \"19012341234\":\n    aliases: [the big hall, Salón B]\n    note: Keys at the desk\n";
         scene.rooms = Behaviour::parse(text, "policy.yaml").unwrap().rooms().clone();
-        // An alias that is another unit's name is not shown.
+        // An alias that is another unit's name is not shown, however it is spelt.
         scene.both(|world| {
             let mut other = hall(world).clone();
             other.id = MasterId::new("19055556666").unwrap();
-            "hall b".clone_into(&mut other.name);
+            "SALON b".clone_into(&mut other.name);
             world.team.devices.push(other);
         });
     }),
