@@ -1,5 +1,6 @@
 //! The links to both daemons: one connection, hello first, numbered questions, a deadline on every answer.
 
+use crate::exit::Exit;
 use control::card::Card;
 use control::message::{ExecutorSays, OperatorSays};
 use control::status::{ExecutorDoctor, ExecutorStatus};
@@ -153,6 +154,11 @@ impl std::error::Error for ClientError {}
 impl ClientError {
     fn of_a_change(self) -> Self {
         Self::Unanswered(Box::new(self))
+    }
+
+    /// How the command ends.
+    pub(crate) fn exit(&self) -> Exit {
+        if let Self::Refused(refusal) = self { Exit::of_refusal(refusal) } else { Exit::Wrong }
     }
 
     /// For `--json`.

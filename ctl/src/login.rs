@@ -130,14 +130,18 @@ async fn login_sandbox(session: &Session, out: &mut Out, terminal: Option<Termin
     let done = follow(session, out, talk, (&link, terminal)).await;
     let exit = told(session, out, done);
     if exit == Exit::Done && could && ended_the_normal_one(session).await {
-        complain(pick(
-            session.language,
-            "this sign-in has ended the normal one, as signing in twice with one account does: use another account for one of the two, then run `fleetwatchctl login`",
-            "este inicio de sesión ha terminado el normal, como ocurre al entrar dos veces con una cuenta: use otra cuenta para uno de los dos y ejecute `fleetwatchctl login`",
-        ));
+        complain(ended_words(session.language));
         return Exit::Wrong;
     }
     exit
+}
+
+fn ended_words(language: Language) -> &'static str {
+    pick(
+        language,
+        "this sign-in has ended the normal one, as signing in twice with one account does: use another account for one of the two, then run `fleetwatchctl login`",
+        "este inicio de sesión ha terminado el normal, como ocurre al entrar dos veces con una cuenta: use otra cuenta para uno de los dos y ejecute `fleetwatchctl login`",
+    )
 }
 
 async fn device_ids(session: &Session) -> Result<Vec<String>, ClientError> {
@@ -461,5 +465,36 @@ mod tests {
         let paper = Paper::default();
         assert_eq!(login_normal(&testing::session(run.path()), &mut paper.out(), None).await, Exit::Wrong);
         assert!(!paper.text().contains("evil"), "{}", paper.text());
+    }
+
+    #[tokio::test]
+    async fn a_normal_sign_in_that_the_other_one_has_ended_is_noticed_behind_it() {
+        let dead = Refusal::new(RefusalCode::SignInDead, "get_devices_in_my_team");
+        for (say, ended) in [
+            (AssistantSays::Refused(dead), true),
+            (AssistantSays::Refused(Refusal::bare(RefusalCode::ReadFailed)), false),
+            (AssistantSays::DeviceIds { ids: Vec::new() }, false),
+        ] {
+            let run = tempfile::tempdir().unwrap();
+            host::files::ensure_private_dir(&run.path().join("ask")).unwrap();
+            let listener = host::socket::bind(&run.path().join("ask/ask.sock"), 0o660, None).unwrap();
+            tokio::spawn(async move {
+                let (stream, _) = listener.accept().await.unwrap();
+                let mut link: Link<Reply<AssistantSays>, Request<AskerSays>> = Link::new(stream);
+                for said in [vec![AssistantSays::Hello(Hello::ours())], vec![say, AssistantSays::Done]] {
+                    let id = link.recv(WAIT).await.unwrap().unwrap().id;
+                    for say in said {
+                        link.send(&Reply { id, say }, WAIT).await.unwrap();
+                    }
+                }
+            });
+            assert_eq!(ended_the_normal_one(&testing::session(run.path())).await, ended);
+        }
+        for (language, words) in
+            [(Language::English, "has ended the normal one"), (Language::Spanish, "ha terminado el normal")]
+        {
+            let said = ended_words(language);
+            assert!(said.contains(words) && said.contains("fleetwatchctl login"), "{said}");
+        }
     }
 }

@@ -131,6 +131,9 @@ pub(crate) struct State {
     pub(crate) days: Vec<Day>,
     /// The last digest.
     pub(crate) posted: Option<Posted>,
+    /// It has been said that the fleet is not seen, and not yet that it is again; an older file has none.
+    #[serde(default)]
+    pub(crate) blind: bool,
 }
 
 impl Default for State {
@@ -145,6 +148,7 @@ impl Default for State {
             queue: Vec::new(),
             days: Vec::new(),
             posted: None,
+            blind: false,
         }
     }
 }
