@@ -118,6 +118,14 @@ fn sign_in_writing(world: &World, account: &str) -> Result<SignedIn, Refusal> {
     writing_end(&mut control)
 }
 
+// The same where no assistant runs that could tell the normal sign-in's units.
+#[track_caller]
+fn sign_in_writing_alone(world: &World) {
+    let (mut control, link) = writing_link(world, None);
+    browse(&link.url, "sandbox");
+    must(writing_end(&mut control), "the writing sign-in");
+}
+
 // Every token in a sign-in's file.
 #[track_caller]
 fn tokens(path: &Path) -> Vec<String> {
@@ -362,13 +370,13 @@ fn a_sign_in_whose_operator_hangs_up_while_its_units_are_read_is_taken_back_and_
     assert_eq!(world.audit("signed_in").len(), 0);
     // The turn to sign in is free, and nothing of the first stands in the way.
     world.sim_set(&json!({ "read_fault": null }));
-    must(sign_in_writing(&world, "sandbox"), "the writing sign-in");
+    sign_in_writing_alone(&world);
 }
 
 #[test]
 fn a_sign_in_that_cannot_be_renewed_and_is_not_taken_any_more_asks_for_a_new_one() {
     let mut world = World::builder().oauth(3_600).without_assistant().start();
-    must(sign_in_writing(&world, "sandbox"), "the writing sign-in");
+    sign_in_writing_alone(&world);
     let file = world.folder().join("executor/sim-token");
     world.kill_executor();
     let mut record: Value = must(serde_json::from_str(&must(std::fs::read_to_string(&file), "it")), "its JSON");
@@ -404,7 +412,7 @@ fn refuse_one_reading(world: &World) {
 fn a_sign_in_that_is_renewed_while_a_change_is_prepared_writes_nothing() {
     let builder = World::builder().oauth(3_600).without_assistant().with_proxies();
     let mut world = builder.barrier("after_approve").start();
-    must(sign_in_writing(&world, "sandbox"), "the writing sign-in");
+    sign_in_writing_alone(&world);
     let file = world.folder().join("executor/sim-token");
     let hall = world.room("Hall A");
     let number = must(world.propose("a", "batch_recording", &recording("start", &hall, 1)), "a proposal");
@@ -443,7 +451,7 @@ fn a_sign_in_that_is_renewed_while_a_change_is_prepared_writes_nothing() {
 #[test]
 fn a_credential_that_only_an_administrator_can_replace_ends_the_start_with_78_and_asks_nobody() {
     let mut world = World::builder().oauth(3_600).without_assistant().start();
-    must(sign_in_writing(&world, "sandbox"), "the writing sign-in");
+    sign_in_writing_alone(&world);
     world.kill_executor();
     let own = world.folder().join("executor/sim-token");
     let text = must(std::fs::read_to_string(&own), "the sign-in");
@@ -467,6 +475,6 @@ fn a_credential_that_only_an_administrator_can_replace_ends_the_start_with_78_an
     world.start_executor();
     let status = world.control().status();
     assert!(!status.sign_in && status.problems.iter().any(|problem| problem.code == Code::SignInDead), "{status:?}");
-    must(sign_in_writing(&world, "sandbox"), "the writing sign-in");
+    sign_in_writing_alone(&world);
     assert!(world.control().status().sign_in);
 }
