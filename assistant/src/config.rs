@@ -3,6 +3,7 @@
 use host::secret::SecretText;
 use host::{files, socket};
 use policy::call::Slot;
+use reader::token;
 use reqwest::Url;
 use std::ffi::OsString;
 use std::fmt;
@@ -211,6 +212,8 @@ fn needed_path(lookup: Lookup<'_>, name: &str) -> Result<PathBuf, ConfigError> {
 // One file for both slots would be one sign-in that reads and writes for everybody.
 fn token_file(lookup: Lookup<'_>, state_dir: &Path) -> Result<PathBuf, ConfigError> {
     const NAME: &str = "FLEETWATCH_TOKEN_FILE";
+    let store = text(lookup, token::STORE)?;
+    token::check_store(store.as_deref()).map_err(|what| ConfigError::new(token::STORE, what))?;
     let ours = path(lookup, NAME)?.unwrap_or_else(|| state_dir.join("token"));
     let theirs = path(lookup, "FLEETWATCH_SANDBOX_TOKEN_FILE")?;
     if theirs.is_some_and(|theirs| files::same_file(&ours, &theirs)) {

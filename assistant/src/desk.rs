@@ -21,7 +21,7 @@ use policy::behaviour::Behaviour;
 use policy::rooms::Rooms;
 use policy::tool_policy::ToolPolicy;
 use policy::yaml::PolicyError;
-use protocol::shown::Language;
+use protocol::shown::{Language, Worded};
 use reader::endpoint::{Endpoint, EndpointError};
 use reader::session::{self, ReadClient};
 use reader::token::{SignIn, SignInError, Which};
@@ -78,6 +78,8 @@ pub(crate) enum StartError {
     Reader(session::SetupError),
     /// The sign-in's file.
     SignIn(SignInError),
+    /// The sign-in that it was given is over, and only whoever gave it can put another in its place.
+    SignInOver(Worded),
     /// `ask.sock`.
     Socket(SocketError),
     /// The venue's time zone.
@@ -98,6 +100,7 @@ impl fmt::Display for StartError {
             Self::Policy(error) => write!(f, "{error}"),
             Self::Reader(error) => write!(f, "{error}"),
             Self::SignIn(error) => write!(f, "FLEETWATCH_TOKEN_FILE: {error}"),
+            Self::SignInOver(words) => write!(f, "FLEETWATCH_TOKEN_FILE: {}", words.en),
             Self::Socket(error) => write!(f, "{error}"),
             Self::Zone(zone) => {
                 write!(f, "policy.yaml: timezone {zone} is not known; write a name like Europe/Madrid or UTC")
@@ -108,11 +111,18 @@ impl fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
+/// The configuration is bad; starting again will not help.
+pub(crate) const BAD_CONFIGURATION: u8 = 2;
+/// As `EX_CONFIG` of sysexits: a service manager that is told so does not start it again (docs/commands.md).
+const SIGN_IN_OVER: u8 = 78;
+
 impl StartError {
-    /// Whether starting again cannot help before somebody changes a setting or a file.
-    pub(crate) fn is_configuration(&self) -> bool {
+    /// The exit code: 2 when somebody has to change a setting or a file, 78 when the sign-in that it was given is over, 1 for
+    /// anything else.
+    pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Clock(_) | Self::Reader(_) | Self::Socket(_) => false,
+            Self::Clock(_) | Self::Reader(_) | Self::Socket(_) => 1,
+            Self::SignInOver(_) => SIGN_IN_OVER,
             Self::Endpoint(_)
             | Self::File(_)
             | Self::Group
@@ -120,7 +130,7 @@ impl StartError {
             | Self::Policy(_)
             | Self::Posts(_)
             | Self::SignIn(_)
-            | Self::Zone(_) => true,
+            | Self::Zone(_) => BAD_CONFIGURATION,
         }
     }
 }
@@ -242,8 +252,11 @@ fn source(config: &Config, policy: &Arc<ToolPolicy>, clock: &Clock) -> Result<So
     let endpoint = Endpoint::parse(&config.mcp_url, config.slot).map_err(StartError::Endpoint)?;
     // Without a sign-in the assistant runs and says what is missing; with a bad file it does not.
     let sign_in = SignIn::load(&config.token_file, Which::Normal, endpoint, clock.clone());
-    let client =
-        ReadClient::new(sign_in.map_err(StartError::SignIn)?, Arc::clone(policy)).map_err(StartError::Reader)?;
+    let sign_in = sign_in.map_err(StartError::SignIn)?;
+    if let Some(words) = sign_in.beyond_login() {
+        return Err(StartError::SignInOver(words));
+    }
+    let client = ReadClient::new(sign_in, Arc::clone(policy)).map_err(StartError::Reader)?;
     Ok(Source::Live(Box::new(client)))
 }
 
@@ -260,7 +273,7 @@ mod tests {
         }
         assert_eq!(chosen(false, Some(71)).unwrap(), Askers { mode: 0o660, group: Some(71) });
         let missing = chosen(false, None).unwrap_err();
-        assert!(missing.is_configuration() && missing.to_string().contains("fleetwatch-agents"), "{missing}");
+        assert!(missing.exit_code() == 2 && missing.to_string().contains("fleetwatch-agents"), "{missing}");
     }
 
     #[tokio::test]

@@ -7,10 +7,12 @@ use policy::tool_policy::{ReadTool, ToolPolicy, check_read_arguments};
 use protocol::ask::DEVICES;
 use protocol::canonical::Canonical;
 use protocol::refusal::{Refusal, RefusalCode};
+use protocol::shown::{Language, Worded};
 use reader::error::ReadError;
 use reader::parse::devices;
 use reader::quote::{Caps, Quoted, data, quote};
 use reader::session::ReadClient;
+use reader::token::{Facts, Trouble};
 use serde_json::Value;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -69,7 +71,7 @@ impl Failure {
     pub(crate) fn for_model(&self) -> String {
         match self {
             Self::Failed => "Not read: read_failed. The reading failed; say that it could not be read.".to_owned(),
-            Self::NotSignedIn => "Not read: sign_in_dead. Fleetwatch is not signed in to the fleet.".to_owned(),
+            Self::NotSignedIn => "Not read: sign_in_dead. Fleetwatch is not signed in to the fleet; the person has to run fleetwatchctl login.".to_owned(),
             Self::Refused(refusal) => format!("Not read: {refusal}"),
         }
     }
@@ -164,9 +166,7 @@ impl Fleet {
 
     /// What the server said of an older sign-in is forgotten, and its session is over.
     pub(crate) async fn signed_in_anew(&self) {
-        if let Some(client) = self.live() {
-            client.close().await;
-        }
+        self.reconnect().await;
         self.known().signed_out = false;
     }
 
@@ -181,12 +181,34 @@ impl Fleet {
     }
 
     /// What is wrong with the sign-in, with what to do.
-    pub(crate) fn trouble(&self) -> Option<String> {
-        if let Some(trouble) = self.live().and_then(|client| client.sign_in().facts().trouble) {
-            return Some(trouble.words().en);
+    pub(crate) fn trouble(&self) -> Option<Worded> {
+        self.facts().and_then(|facts| facts.trouble).map(Trouble::words)
+    }
+
+    /// The same when only a new sign-in helps: it is over, or the server did not take it last time.
+    pub(crate) fn over(&self) -> Option<Worded> {
+        self.facts().filter(Facts::is_dead).and_then(|facts| facts.trouble).map(Trouble::words)
+    }
+
+    /// The same as a refusal, in this language.
+    pub(crate) fn over_refusal(&self, language: Language) -> Option<Refusal> {
+        self.over().map(|words| Refusal::new(RefusalCode::SignInDead, words.get(language)))
+    }
+
+    /// Opens a new session at the next reading.
+    pub(crate) async fn reconnect(&self) {
+        if let Some(client) = self.live() {
+            client.close().await;
         }
-        let words = "the fleet's server does not take the normal sign-in any more; run fleetwatchctl login";
-        self.known().signed_out.then(|| words.to_owned())
+    }
+
+    fn facts(&self) -> Option<Facts> {
+        let refused = self.is_signed_out();
+        match &self.source {
+            Source::Live(client) => Some(client.sign_in().facts_after(refused)),
+            #[cfg(test)]
+            Source::Canned(_) => None,
+        }
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {

@@ -85,6 +85,8 @@ const BEGINS: [&str; 5] = ["is", "check", "how", "esta", "como"];
 pub(crate) struct Facts<'a> {
     /// The fleet, or nothing when it could not be read.
     pub(crate) seen: Option<&'a Seen>,
+    /// What is wrong with the sign-in, in words of the question's language, when the fleet could not be read now.
+    pub(crate) trouble: Option<&'a str>,
     /// What is watched, and the other names of rooms.
     pub(crate) rules: &'a Rules,
     /// The last digest that was posted.
@@ -126,7 +128,15 @@ pub(crate) fn answer(question: &str, facts: &Facts<'_>, language: Language) -> S
             text += more;
         }
     }
+    if let Some(trouble) = facts.trouble {
+        let now = pick(language, "The fleet cannot be read now", "Ahora no se puede leer la flota");
+        // Writing into a String cannot fail.
+        let _ = write!(text, "\n{now}: {trouble}.");
+    }
     let Some(seen) = facts.seen else {
+        if facts.trouble.is_some() {
+            return text;
+        }
         text.push('\n');
         text += &say(
             "The fleet could not be read now. fleetwatchctl status says what is wrong.",
@@ -392,6 +402,7 @@ mod tests {
     fn facts<'a>(seen: Option<&'a Seen>, rules: &'a Rules, why: &'a str) -> Facts<'a> {
         Facts {
             seen,
+            trouble: None,
             rules,
             posted: None,
             read_at: "12:00 UTC",
@@ -486,6 +497,9 @@ mod tests {
             text.contains("no puede proponer") && text.contains("retirado") && text.contains("no se pudo leer"),
             "{text}"
         );
+        let facts = Facts { trouble: Some("ejecute fleetwatchctl login"), ..facts };
+        let text = answer("Hall A", &facts, Language::Spanish);
+        assert!(text.ends_with("\nAhora no se puede leer la flota: ejecute fleetwatchctl login."), "{text}");
     }
 
     #[test]

@@ -30,13 +30,10 @@ mod units;
 mod watch;
 
 use config::Config;
-use desk::{Desk, StartError};
+use desk::{BAD_CONFIGURATION, Desk, StartError};
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
-
-/// The configuration is bad; starting again will not help.
-const BAD_CONFIGURATION: u8 = 2;
 
 fn main() -> ExitCode {
     host::log::to_stderr("fleetwatch_assistant");
@@ -59,7 +56,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("{error}");
-            ExitCode::from(if error.is_configuration() { BAD_CONFIGURATION } else { 1 })
+            ExitCode::from(error.exit_code())
         }
     }
 }

@@ -16,7 +16,12 @@ use protocol::shown::Language;
 /// [`LinkError`] when the asker is gone.
 pub(crate) async fn digest(desk: &Desk, language: Language, teller: &mut Teller<'_>) -> Result<(), LinkError> {
     let (text, good) = desk.watch.digest(language, desk.clock.unix());
-    teller.tell(AssistantSays::Report { text, good }).await
+    teller.tell(AssistantSays::Report { text, good }).await?;
+    // What it knows is older then, and nothing but a new sign-in makes it newer.
+    match desk.fleet.over_refusal(language) {
+        Some(refusal) => teller.tell(AssistantSays::Refused(refusal)).await,
+        None => Ok(()),
+    }
 }
 
 /// `history`: a line a day.
@@ -39,7 +44,8 @@ pub(crate) async fn history(
 pub(crate) async fn capture(desk: &Desk, teller: &mut Teller<'_>) -> Result<(), LinkError> {
     let readings = Readings::Fleet(&desk.fleet, &desk.policy);
     let Some(raw) = Raw::read(readings, desk.clock.unix()).await else {
-        let refusal = Refusal::new(RefusalCode::ReadFailed, "the device list could not be read");
+        let failed = || Refusal::new(RefusalCode::ReadFailed, "the device list could not be read");
+        let refusal = desk.fleet.over_refusal(Language::English).unwrap_or_else(failed);
         return teller.tell(AssistantSays::Refused(refusal)).await;
     };
     for (tool, value) in raw.kept() {

@@ -8,7 +8,7 @@ use protocol::hello::Hello;
 pub(crate) fn of(desk: &Desk) -> AssistantStatus {
     let seconds_since = |start: i64| u64::try_from(desk.clock.boot_ms().saturating_sub(start)).unwrap_or(0) / 1000;
     let mut problems = desk.poll.troubles();
-    problems.extend(desk.fleet.trouble());
+    problems.extend(desk.fleet.trouble().map(|words| words.en));
     problems.extend(desk.fleet.units().trouble());
     problems.extend(desk.watch.troubles());
     AssistantStatus {
@@ -16,7 +16,7 @@ pub(crate) fn of(desk: &Desk) -> AssistantStatus {
         uptime_seconds: seconds_since(desk.started_ms),
         model: desk.model.as_ref().map(|model| model.name().to_owned()),
         model_host: desk.model.as_ref().map(|model| model.host().to_owned()),
-        sign_in: desk.fleet.has_sign_in(),
+        sign_in: desk.fleet.has_sign_in() && !desk.fleet.is_signed_out(),
         last_read_seconds: desk.fleet.last_read_ms().map(seconds_since),
         executor_reached: desk.poll.reached(),
         witness: desk.poll.head().map(|head| head.sequence),

@@ -62,7 +62,11 @@ pub(crate) async fn ask(desk: &Desk, hears: Hears, question: &str, teller: &mut 
     };
     turn.log(&outcome);
     match outcome {
-        Ok(said) => turn.finish(said).await,
+        Ok(said) => {
+            let read = !turn.used.is_empty();
+            turn.finish(said).await?;
+            if read { tell_over(desk, language, teller).await } else { Ok(()) }
+        }
         Err(TurnError::Asker(error)) => Err(error),
         Err(TurnError::Model(error)) => {
             let failed = Failed {
@@ -113,11 +117,21 @@ struct Failed {
     withdrawn: usize,
 }
 
+// Behind an answer that was given without a reading: a sign-in that is over helps itself no more, whoever asks next.
+async fn tell_over(desk: &Desk, language: Language, teller: &mut Teller<'_>) -> Result<(), LinkError> {
+    match desk.fleet.over_refusal(language) {
+        Some(refusal) => teller.tell(AssistantSays::Refused(refusal)).await,
+        None => Ok(()),
+    }
+}
+
 async fn by_keywords(desk: &Desk, question: &str, failed: Failed, teller: &mut Teller<'_>) -> Result<(), LinkError> {
     teller.void().await?;
     teller.tell(AssistantSays::Reading { tool: tools::DEVICES.to_owned() }).await?;
     let look = Seen::look(Readings::Fleet(&desk.fleet, &desk.policy), desk.clock.unix());
     let seen = tokio::time::timeout(KEYWORD_READ, look).await.ok().flatten();
+    let language = language::of(question);
+    let trouble = if seen.is_none() { desk.fleet.trouble() } else { None };
     // An older look is better than none, and the answer says when it was.
     let last = desk.watch.last();
     let seen = match seen {
@@ -128,6 +142,7 @@ async fn by_keywords(desk: &Desk, question: &str, failed: Failed, teller: &mut T
     let posted = desk.watch.posted();
     let facts = keyword::Facts {
         seen: seen.as_ref(),
+        trouble: trouble.as_ref().map(|words| words.get(language)),
         rules: &desk.watch.rules,
         posted: posted.as_ref(),
         read_at: &read_at,
@@ -136,8 +151,9 @@ async fn by_keywords(desk: &Desk, question: &str, failed: Failed, teller: &mut T
         later: is_for_later(&failed.asked, question),
         withdrawn: failed.withdrawn,
     };
-    let text = keyword::answer(question, &facts, language::of(question));
-    teller.tell(AssistantSays::Answer { text: safe(&text), by: AnsweredBy::Keywords { why: failed.why } }).await
+    let text = keyword::answer(question, &facts, language);
+    teller.tell(AssistantSays::Answer { text: safe(&text), by: AnsweredBy::Keywords { why: failed.why } }).await?;
+    if trouble.is_some() { tell_over(desk, language, teller).await } else { Ok(()) }
 }
 
 /// Why a turn has no answer by the model.

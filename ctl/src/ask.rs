@@ -35,14 +35,21 @@ pub(crate) async fn ask(session: &Session, out: &mut Out, question: &str, json: 
         return Exit::Usage;
     }
     let say = AskerSays::Ask { question: question.to_owned() };
-    match turn(session, out, say, !json).await {
-        Ok(report) => {
+    let mut report = Report::default();
+    let ended = turn_into(session, out, (say, !json), &mut report).await;
+    match ended {
+        // What was answered without the fleet is an answer all the same; why it could not be read comes behind it.
+        Err(error) if json && report.answer.is_some() && error.exit() == Exit::SignInOver => {
+            out.json(&report_json(&report));
+            Exit::SignInOver
+        }
+        Err(error) => failed(&error, out, json),
+        Ok(()) => {
             if json {
                 out.json(&report_json(&report));
             }
             if report.answer.is_some() { Exit::Done } else { Exit::Wrong }
         }
-        Err(error) => failed(&error, out, json),
     }
 }
 
@@ -64,7 +71,11 @@ pub(crate) async fn propose(session: &Session, out: &mut Out, args: ProposeArgs)
             if args.json {
                 out.json(&report_json(&report));
             }
-            if report.proposed.is_empty() { Exit::Wrong } else { Exit::Done }
+            match report.not_proposed.first() {
+                _ if !report.proposed.is_empty() => Exit::Done,
+                Some(refusal) => Exit::of_refusal(refusal),
+                None => Exit::Wrong,
+            }
         }
         Err(error) => failed(&error, out, args.json),
     }
@@ -437,16 +448,23 @@ mod tests {
         let by = AnsweredBy::Keywords { why: "no key is set".to_owned() };
         let answer = AssistantSays::Answer { text: "Two rooms are offline.".to_owned(), by };
         let refused = AssistantSays::Refused(Refusal::bare(RefusalCode::TooManyRequests));
+        let by = AnsweredBy::Keywords { why: "no key is set".to_owned() };
+        let unread = AssistantSays::Answer { text: "The fleet cannot be read now.".to_owned(), by };
+        let over = AssistantSays::Refused(Refusal::new(RefusalCode::SignInDead, "run fleetwatchctl login"));
         for (script, want, words) in [
             (vec![answer, AssistantSays::Done], Exit::Done, "(Keyword answer: no key is set)"),
             (vec![AssistantSays::Done], Exit::Wrong, ""),
+            (vec![unread, over.clone(), AssistantSays::Done], Exit::SignInOver, "The fleet cannot be read"),
+            (vec![over], Exit::SignInOver, ""),
             (vec![refused], Exit::Wrong, ""),
         ] {
             let run = tempfile::tempdir().unwrap();
             assistant(run.path(), script);
             let paper = Paper::default();
-            assert_eq!(ask(&testing::session(run.path()), &mut paper.out(), "offline?", false).await, want);
-            assert!(paper.text().contains(words));
+            for json in [false, true] {
+                assert_eq!(ask(&testing::session(run.path()), &mut paper.out(), "offline?", json).await, want);
+                assert!(paper.text().contains(words) || json, "{}", paper.text());
+            }
         }
     }
 

@@ -12,7 +12,8 @@ Exit codes:
   0  done, nothing is wrong
   1  refused, or something is wrong
   2  the command line was not understood
-  3  a change or a decision was sent and what became of it is not known";
+  3  a change or a decision was sent and what became of it is not known
+  78 a sign-in is over; only login helps";
 
 const EXITS: &str = "\
 Exit codes:
@@ -20,6 +21,7 @@ Exit codes:
   1  refused, or something is wrong
   2  the command line was not understood
   3  a change or a decision was sent and what became of it is not known
+  78 a sign-in is over; only login helps
 
 Environment:
   FLEETWATCH_RUN_DIR             the sockets' folder, when --run-dir is not given (else /run/fleetwatch)

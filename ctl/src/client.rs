@@ -1,5 +1,6 @@
 //! The links to both daemons: one connection, hello first, numbered questions, a deadline on every answer.
 
+use crate::exit::Exit;
 use control::card::Card;
 use control::message::{ExecutorSays, OperatorSays};
 use control::status::{ExecutorDoctor, ExecutorStatus};
@@ -155,6 +156,11 @@ impl ClientError {
     /// The same when it was sent to change something: it may have been done.
     pub(crate) fn of_a_change(self) -> Self {
         Self::Unanswered(Box::new(self))
+    }
+
+    /// How the command ends.
+    pub(crate) fn exit(&self) -> Exit {
+        if let Self::Refused(refusal) = self { Exit::of_refusal(refusal) } else { Exit::Wrong }
     }
 
     /// For `--json`.

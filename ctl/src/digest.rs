@@ -11,6 +11,7 @@ use crate::render::{self, pick};
 use crate::session::Session;
 use crate::verbs::failed;
 use protocol::ask::{AskerSays, AssistantSays, PART, READINGS};
+use protocol::refusal::Refusal;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File};
@@ -45,9 +46,16 @@ async fn report(session: &Session, out: &mut Out, say: AskerSays, json: bool) ->
         reported(&mut asking).await
     };
     match heard.await {
-        Ok((text, good)) => {
+        Ok((text, good, over)) => {
             told(session, out, (&text, good), json);
-            if good { Exit::Done } else { Exit::Wrong }
+            match over {
+                Some(refusal) => {
+                    complain(&render::refusal(&refusal, session.language));
+                    Exit::of_refusal(&refusal)
+                }
+                None if good => Exit::Done,
+                None => Exit::Wrong,
+            }
         }
         Err(error) => failed(&error, out, json),
     }
@@ -61,14 +69,17 @@ fn told(session: &Session, out: &mut Out, (text, good): (&str, bool), json: bool
     }
 }
 
-async fn reported(asking: &mut Asking) -> Result<(String, bool), ClientError> {
-    let mut report = None;
+// The text, whether it is of the newest look, and behind it why there will be no newer one.
+async fn reported(asking: &mut Asking) -> Result<(String, bool, Option<Refusal>), ClientError> {
+    let (mut report, mut over) = (None, None);
     loop {
         let say = asking.hear().await?;
         if let AssistantSays::Report { text, good } = say {
             report = Some((text, good));
+        } else if let (AssistantSays::Refused(refusal), true) = (&say, report.is_some()) {
+            over = Some(refusal.clone());
         } else if say == AssistantSays::Done {
-            return report.ok_or_else(Asking::surprise);
+            return report.map(|(text, good)| (text, good, over)).ok_or_else(Asking::surprise);
         } else {
             return Err(Asking::unexpected(say));
         }
@@ -153,7 +164,7 @@ async fn replay(session: &Session, out: &mut Out, folder: &Path, json: bool) -> 
         }
     };
     match replayed(session, &files).await {
-        Ok((text, good)) => {
+        Ok((text, good, _)) => {
             told(session, out, (&text, good), json);
             Exit::Done
         }
@@ -183,7 +194,10 @@ fn read(folder: &Path) -> Result<Vec<(&'static str, Vec<u8>)>, String> {
     Ok(files)
 }
 
-async fn replayed(session: &Session, files: &[(&'static str, Vec<u8>)]) -> Result<(String, bool), ClientError> {
+async fn replayed(
+    session: &Session,
+    files: &[(&'static str, Vec<u8>)],
+) -> Result<(String, bool, Option<Refusal>), ClientError> {
     let mut asking = Asking::open(&session.places).await?;
     for (tool, bytes) in files {
         for part in bytes.chunks(PART) {

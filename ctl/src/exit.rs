@@ -1,6 +1,7 @@
 //! What the command's exit code says. The table in `--help` is the other copy.
 
 use protocol::propose::{News, ProposalState};
+use protocol::refusal::{Refusal, RefusalCode};
 use std::process::ExitCode;
 
 /// How a command ended.
@@ -14,6 +15,8 @@ pub(crate) enum Exit {
     Usage,
     /// 3: a change or a decision was sent and what became of it is not known.
     Unknown,
+    /// 78: a sign-in is over; nothing but a new one helps.
+    SignInOver,
 }
 
 impl Exit {
@@ -24,7 +27,13 @@ impl Exit {
             Self::Wrong => 1,
             Self::Usage => 2,
             Self::Unknown => 3,
+            Self::SignInOver => 78,
         }
+    }
+
+    /// How a command ends that a daemon refused.
+    pub(crate) fn of_refusal(refusal: &Refusal) -> Self {
+        if refusal.code == RefusalCode::SignInDead { Self::SignInOver } else { Self::Wrong }
     }
 
     /// How an approval's command ends.
@@ -73,6 +82,14 @@ mod tests {
                 _ => 1,
             };
             assert_eq!(Exit::of_run(&news).code(), want, "{state:?}");
+        }
+    }
+
+    #[test]
+    fn a_sign_in_that_is_over_has_a_code_of_its_own() {
+        for code in RefusalCode::ALL {
+            let want = if code.as_str() == "sign_in_dead" { 78 } else { 1 };
+            assert_eq!(Exit::of_refusal(&Refusal::bare(*code)).code(), want, "{code:?}");
         }
     }
 }

@@ -117,14 +117,18 @@ async fn login_sandbox(session: &Session, voice: &mut Voice<'_>, way: (&Hosts, O
     let ended =
         could && !matches!(done, Err(Stop::NotShown(..) | Stop::Cancelled)) && ended_the_normal_one(session).await;
     if ended {
-        voice.warn(pick(
-            language,
-            "this sign-in has ended the normal one, as signing in twice with one account does: use another account for one of the two, then run `fleetwatchctl login`",
-            "este inicio de sesión ha terminado el normal, como ocurre al entrar dos veces con una cuenta: use otra cuenta para uno de los dos y ejecute `fleetwatchctl login`",
-        ));
+        voice.warn(ended_words(language));
     }
     let exit = told(session, voice, done);
     if ended && exit == Exit::Done { Exit::Wrong } else { exit }
+}
+
+fn ended_words(language: Language) -> &'static str {
+    pick(
+        language,
+        "this sign-in has ended the normal one, as signing in twice with one account does: use another account for one of the two, then run `fleetwatchctl login`",
+        "este inicio de sesión ha terminado el normal, como ocurre al entrar dos veces con una cuenta: use otra cuenta para uno de los dos y ejecute `fleetwatchctl login`",
+    )
 }
 
 /// The units of the normal sign-in, and why they are only those that it listed before, where they are.

@@ -112,7 +112,7 @@ pub(crate) fn failed(error: &ClientError, out: &mut Out, json: bool) -> Exit {
     } else {
         complain(&error.to_string());
     }
-    Exit::Wrong
+    error.exit()
 }
 
 /// Says why nothing was done that needed a person or a file here.

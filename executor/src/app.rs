@@ -19,7 +19,7 @@ use protocol::hello::Isolation;
 use protocol::refusal::{Refusal, RefusalCode};
 use reader::error::ReadError;
 use reader::session::ReadClient;
-use reader::token::NoPass;
+use reader::token::{Facts, NoPass};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -81,17 +81,26 @@ impl App {
     pub(crate) async fn observe(&self, call: &CheckedCall) -> Result<Observed, Refusal> {
         let masters: Vec<MasterId> = call.targets().iter().map(|target| target.master.clone()).collect();
         let reads = self.reads()?;
-        let observed = reads.observe(&masters, call.stream_id().is_some()).await.map_err(|error| {
-            if matches!(error, ReadError::NotSignedIn { .. }) {
-                self.signed_out.store(true, Ordering::Relaxed);
-            }
-            error.refusal()
-        })?;
+        let observed =
+            reads.observe(&masters, call.stream_id().is_some()).await.map_err(|error| self.not_read(&error))?;
         self.signed_out.store(false, Ordering::Relaxed);
         self.last_read_boot_ms.store(self.clock.boot_ms(), Ordering::Relaxed);
         let names = observed.team.devices.iter().map(|device| (device.id.clone(), device.name.clone())).collect();
         *self.names.lock().unwrap_or_else(PoisonError::into_inner) = names;
         Ok(observed)
+    }
+
+    /// Why a read gave nothing; that the server did not take the sign-in is remembered for `status`.
+    pub(crate) fn not_read(&self, error: &ReadError) -> Refusal {
+        if matches!(error, ReadError::NotSignedIn { .. }) {
+            self.signed_out.store(true, Ordering::Relaxed);
+        }
+        error.refusal()
+    }
+
+    /// How the writing sign-in is, with what the server said of it last.
+    pub(crate) fn sign_in_facts(&self) -> Facts {
+        self.reads.sign_in().facts_after(self.signed_out.load(Ordering::Relaxed))
     }
 
     /// Whether the system keeps the daemons apart.
@@ -123,7 +132,7 @@ impl App {
     pub(crate) async fn fresh_bearer(&self) -> Result<(HeaderValue, u64), Refusal> {
         let sign_in = self.reads.sign_in();
         sign_in.pass(WRITE_MARGIN).await.map_err(|why| match why {
-            NoPass::Dead => Refusal::bare(RefusalCode::SignInDead),
+            NoPass::Dead | NoPass::NotTaken => Refusal::bare(RefusalCode::SignInDead),
             NoPass::Missing => Refusal::bare(RefusalCode::NoSignIn),
             NoPass::NotRenewed => {
                 Refusal::new(RefusalCode::ReadFailed, "the sign-in has run out and could not be renewed now")

@@ -6,8 +6,12 @@ use policy::behaviour::{Autonomy, Behaviour};
 use policy::call::Slot;
 use policy::fence::Fence;
 use policy::tool_policy::ToolPolicy;
+use reader::token::{STORE, check_store};
 use std::fmt;
 use std::path::{Path, PathBuf};
+
+/// The setting that names the writing sign-in's file.
+pub(crate) const TOKEN: &str = "FLEETWATCH_SANDBOX_TOKEN_FILE";
 
 /// Why the executor does not start: exit code 2.
 #[derive(Debug)]
@@ -131,11 +135,13 @@ fn port(name: &str, other: u16) -> Result<u16, ConfigError> {
 
 /// One file for both slots would be one sign-in that reads and writes for everybody.
 fn token_file(state: &Path, slot: Slot) -> Result<PathBuf, ConfigError> {
-    const NAME: &str = "FLEETWATCH_SANDBOX_TOKEN_FILE";
-    let ours = path_or(NAME, || state.join(format!("{}-token", slot.as_str())))?;
+    check_store(text(STORE)?.as_deref()).map_err(|what| ConfigError(format!("{STORE}: {what}")))?;
+    let ours = path_or(TOKEN, || state.join(format!("{}-token", slot.as_str())))?;
     let theirs = text("FLEETWATCH_TOKEN_FILE")?.map(PathBuf::from);
     if theirs.is_some_and(|theirs| host::files::same_file(&ours, &theirs)) {
-        return Err(ConfigError(format!("{NAME} and FLEETWATCH_TOKEN_FILE are the same file; give each slot its own")));
+        return Err(ConfigError(format!(
+            "{TOKEN} and FLEETWATCH_TOKEN_FILE are the same file; give each slot its own"
+        )));
     }
     Ok(ours)
 }

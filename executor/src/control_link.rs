@@ -11,6 +11,7 @@ use host::link::Link;
 use protocol::hello::{Hello, Reply, Request};
 use protocol::refusal::{Refusal, RefusalCode};
 use sha2::{Digest, Sha256};
+use std::future::Future;
 use std::time::Duration;
 use tokio::net::UnixStream;
 
@@ -35,8 +36,10 @@ pub(crate) async fn serve(app: &App, desk: &Desk, person: Person, stream: UnixSt
         // Looked up again for every word: whoever left the list, leaves here.
         let Some(person) = app.registry.person_of_uid(uid) else { return };
         viewer.person = person;
-        let say =
-            answer((app, desk), &viewer, (&mut transfer, &mut login), say).await.unwrap_or_else(ExecutorSays::Refused);
+        // For a word that asks the server first: it may be given up, to its own end, when nobody is there to hear of it.
+        let gone = async { drop(link.closed().await) };
+        let said = answer((app, desk), &viewer, (&mut transfer, &mut login), (say, gone)).await;
+        let say = said.unwrap_or_else(ExecutorSays::Refused);
         if link.send(&Reply { id, say }, SEND).await.is_err() {
             return;
         }
@@ -47,7 +50,7 @@ async fn answer(
     (app, desk): (&App, &Desk),
     viewer: &Viewer,
     (transfer, login): (&mut Transfer, &mut Login),
-    say: OperatorSays,
+    (say, gone): (OperatorSays, impl Future<Output = ()>),
 ) -> Result<ExecutorSays, Refusal> {
     Ok(match say {
         OperatorSays::Approve(Approve { number, ticket, digest, pin, confirm }) => {
@@ -74,7 +77,7 @@ async fn answer(
             login.begin(app, known).await?
         }
         OperatorSays::LoginCallback { address } => login.paste(&address)?,
-        OperatorSays::LoginWait => login.wait((app, desk), viewer).await?,
+        OperatorSays::LoginWait => login.wait((app, desk), viewer, gone).await?,
         OperatorSays::Logout { pin } => {
             desk.check_pin(&viewer.person, viewer.surface, &pin).await?;
             login.end((app, desk), viewer).await?

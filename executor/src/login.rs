@@ -16,6 +16,7 @@ use reader::session::ReadClient;
 use reader::token::{NewSignIn, SignedOut};
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -57,15 +58,23 @@ impl Login {
         Ok(ExecutorSays::LoginWaiting)
     }
 
-    /// `LoginWait`.
-    pub(crate) async fn wait(&mut self, (app, desk): (&App, &Desk), viewer: &Viewer) -> Result<ExecutorSays, Refusal> {
+    /// `LoginWait`. When the operator is `gone` before the units are read, the new sign-in is not kept: nobody would know.
+    pub(crate) async fn wait(
+        &mut self,
+        (app, desk): (&App, &Desk),
+        viewer: &Viewer,
+        gone: impl Future<Output = ()>,
+    ) -> Result<ExecutorSays, Refusal> {
         let (attempt, _) = self.begun.as_mut().ok_or_else(none_begun)?;
         let Some(ended) = app.reads.sign_in().signed(attempt, WAIT).await else {
             return Ok(ExecutorSays::LoginWaiting);
         };
         let known = self.begun.take().and_then(|(_, known)| known);
         let new = ended.map_err(OauthError::refusal)?;
-        let fits = fits(app, &new, known.as_deref()).await;
+        let fits = tokio::select! {
+            fits = fits(app, &new, known.as_deref()) => fits,
+            () = gone => Err(failed("the operator's command went away before it was kept; forgotten again")),
+        };
         let (devices, notes) = match fits {
             Ok(fits) => fits,
             Err(refusal) => return Err(forgotten((desk, viewer), new, refusal).await),
@@ -77,7 +86,8 @@ impl Login {
             Ok(()) => app.reads.sign_in().adopt(&new).await.map_err(|error| failed(&error.to_string())),
             Err(unwritten) => Err(unwritten),
         };
-        // The server has given the tokens out: what is not kept must not live on there.
+        // The server has given the tokens out: what is not kept must not live on there. If this task itself is ended in the
+        // middle, dropping them does the same.
         if let Err(refusal) = kept {
             return Err(forgotten((desk, viewer), new, refusal).await);
         }

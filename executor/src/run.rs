@@ -210,7 +210,7 @@ fn same_sign_in(app: &App, opened_with: u64) -> Result<(), Refusal> {
 async fn last_read(app: &App, call: &CheckedCall, observed: &mut Observed) -> Result<(), Refusal> {
     let targets: Vec<MasterId> = call.targets().iter().map(|target| target.master.clone()).collect();
     let look = app.reads()?.look_again(&observed.team, &targets).await;
-    (observed.recorders, observed.events) = look.map_err(|error| error.refusal())?;
+    (observed.recorders, observed.events) = look.map_err(|error| app.not_read(&error))?;
     observed.read_unix = app.clock.unix();
     Ok(())
 }

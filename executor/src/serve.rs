@@ -18,6 +18,7 @@ use control::status::Witness;
 use host::clock::Clock;
 use policy::call::Tool;
 use policy::limits;
+use protocol::shown::Worded;
 use reader::endpoint::Endpoint;
 use reader::session::ReadClient;
 use reader::token::{SignIn, Which};
@@ -37,16 +38,19 @@ pub enum ServeError {
     Page(String),
     /// A restore is staged; the next start takes it up.
     Restore,
+    /// The sign-in that it was given is over, and only whoever gave it can put another in its place.
+    SignInOver(Worded),
     /// The store could not be opened or settled.
     Store(StoreError),
 }
 
 impl ServeError {
-    /// The exit code: 2 when a setting is wrong, 1 for anything else.
+    /// The exit code: 2 when a setting is wrong, 78 when the sign-in that it was given is over, 1 for anything else.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Config(_) => 2,
+            Self::SignInOver(_) => SIGN_IN_OVER,
             Self::Page(_) | Self::Restore | Self::Store(_) => 1,
         }
     }
@@ -58,6 +62,7 @@ impl fmt::Display for ServeError {
             Self::Config(error) => write!(f, "{error}"),
             Self::Page(why) => write!(f, "approval page: {why}"),
             Self::Restore => f.write_str("a restore is staged; start the executor again to take it up"),
+            Self::SignInOver(words) => write!(f, "{}: {}", crate::config::TOKEN, words.en),
             Self::Store(error) => write!(f, "{error}"),
         }
     }
@@ -77,6 +82,8 @@ impl From<StoreError> for ServeError {
     }
 }
 
+/// As `EX_CONFIG` of sysexits: a service manager that is told so does not start it again (docs/commands.md).
+const SIGN_IN_OVER: u8 = 78;
 /// How long a stop waits for a run: its reads, its write and its read-back.
 const LAST_RUN: Duration = Duration::from_secs(100);
 
@@ -128,6 +135,10 @@ fn start() -> Result<Arc<App>, ServeError> {
     let endpoint = Endpoint::parse(&config.mcp_url, config.slot).map_err(|e| ConfigError(e.to_string()))?;
     let destination = Destination::of(&endpoint).map_err(ConfigError)?;
     let reads = sign_in(&config, endpoint, &clock)?;
+    // Before anything listens, and without a word to the server.
+    if let Some(words) = reads.sign_in().beyond_login() {
+        return Err(ServeError::SignInOver(words));
+    }
     let notifier = match &config.notify {
         Some((kind, path)) => Some(Arc::new(Notifier::load(*kind, path)?)),
         None => None,

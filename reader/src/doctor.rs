@@ -116,10 +116,10 @@ fn redaction_ruling(tested: &Result<usize, String>) -> Row {
 #[must_use]
 pub fn sign_in(sign_in: &SignIn, refused: bool, slot: &str) -> Row {
     let file = sign_in.check_file().map_err(|error| error.to_string());
-    sign_in_ruling((slot, refused), &sign_in.facts(), &file, sign_in.clock().unix())
+    sign_in_ruling(slot, &sign_in.facts_after(refused), &file, sign_in.clock().unix())
 }
 
-fn sign_in_ruling((slot, refused): (&str, bool), facts: &Facts, file: &Result<(), String>, now: i64) -> Row {
+fn sign_in_ruling(slot: &str, facts: &Facts, file: &Result<(), String>, now: i64) -> Row {
     let row = |grade, words: Worded| {
         let [en, es] = [&words.en, &words.es].map(|text| format!("{slot}: {text}"));
         Row::new(Check::SignIn, grade, Worded::new(en, es))
@@ -133,10 +133,6 @@ fn sign_in_ruling((slot, refused): (&str, bool), facts: &Facts, file: &Result<()
     match facts.trouble {
         Some(trouble @ (Trouble::Missing(_) | Trouble::NotSaved(_))) => row(Grade::Warn, trouble.words()),
         Some(trouble) => row(Grade::Fail, trouble.words()),
-        None if refused => {
-            row(Grade::Fail, Worded::new("the server does not take it any more", "el servidor ya no lo acepta"))
-                .advise("Sign in anew: fleetwatchctl login.", "Inicie sesión de nuevo: fleetwatchctl login.")
-        }
         None => row(Grade::Ok, held(facts, now)),
     }
 }

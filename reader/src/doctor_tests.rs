@@ -43,17 +43,16 @@ fn a_sign_in_is_judged_by_what_is_held_and_by_its_file() {
         scope: Some("devices".to_owned()),
         trouble: None,
     };
-    let of = |trouble, refused, file: Result<(), &str>| {
+    let of = |trouble, file: Result<(), &str>| {
         let facts = Facts { trouble, ..usable.clone() };
-        sign_in_ruling(("sandbox", refused), &facts, &file.map_err(str::to_owned), 4_000)
+        sign_in_ruling("sandbox", &facts, &file.map_err(str::to_owned), 4_000)
     };
-    let good = of(None, false, Ok(()));
+    let good = of(None, Ok(()));
     assert_eq!(good.grade, Grade::Ok);
     for (words, texts) in [(&good.found.en, ["100 minutes", "devices"]), (&good.found.es, ["100 minutos", "devices"])] {
         assert!(texts.iter().all(|text| words.contains(text)), "{words}");
     }
-    assert_eq!(grade(&of(None, true, Ok(()))), Grade::Fail);
-    assert_eq!(grade(&of(None, false, Err("mode 0644"))), Grade::Fail);
+    assert_eq!(grade(&of(None, Err("mode 0644"))), Grade::Fail);
     let which = crate::token::Which::Sandbox;
     for (trouble, want) in [
         (Trouble::CredentialRanOut(which), Grade::Fail),
@@ -63,7 +62,7 @@ fn a_sign_in_is_judged_by_what_is_held_and_by_its_file() {
         (Trouble::NotSaved(which), Grade::Warn),
         (Trouble::Over(which), Grade::Fail),
     ] {
-        let row = of(Some(trouble), false, Ok(()));
+        let row = of(Some(trouble), Ok(()));
         assert_eq!(row.grade, want, "{trouble:?}");
         assert!(row.found.en.starts_with("sandbox: ") && row.found.en.contains(&trouble.words().en), "{row:?}");
     }
@@ -84,6 +83,9 @@ fn a_sign_ins_file_is_never_shown() {
         assert_eq!(row.grade, want, "{row:?}");
         assert!(!format!("{row:?}").contains("never-show"), "{row:?}");
     }
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let row = sign_in(&held, true, "sandbox");
+    assert!(row.grade == Grade::Fail && row.found.es.contains("fleetwatchctl login --sandbox"), "{row:?}");
 }
 
 #[test]

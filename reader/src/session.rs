@@ -321,7 +321,7 @@ fn transport_fault(error: &(dyn std::error::Error + Send + Sync + 'static)) -> F
 impl From<NoPass> for Fault {
     fn from(why: NoPass) -> Self {
         match why {
-            NoPass::Dead | NoPass::Missing => Self::NotSignedIn,
+            NoPass::Dead | NoPass::Missing | NoPass::NotTaken => Self::NotSignedIn,
             NoPass::NotRenewed => Self::Failed(Why::NotRenewed),
         }
     }

@@ -12,6 +12,7 @@ use host::files::{self, FileError, FileLock, Owner};
 use host::secret::SecretText;
 use protocol::guard::unguarded;
 use protocol::refusal::RefusalCode;
+use protocol::shown::Worded;
 use reqwest::header::HeaderValue;
 use std::ffi::OsString;
 use std::fmt;
@@ -22,8 +23,12 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use zeroize::Zeroizing;
 
+mod error;
+mod new;
 mod trouble;
 
+pub use error::SignInError;
+pub use new::NewSignIn;
 pub use trouble::{Facts, Trouble};
 
 /// Longest wait for another process that renews.
@@ -33,6 +38,25 @@ const LOCK_PAUSE: Duration = Duration::from_millis(50);
 const READ_MARGIN: i64 = 30;
 /// A token that had more time left than this did not run out by itself.
 const EARLY: i64 = 60;
+
+/// The setting that says where sign-ins are kept.
+pub const STORE: &str = "FLEETWATCH_TOKEN_STORE";
+
+/// Whether this value of [`STORE`] is one that can be had: `file`, which is also what no value means.
+///
+/// # Errors
+/// Words for the person who set it.
+pub fn check_store(word: Option<&str>) -> Result<(), &'static str> {
+    match word {
+        None | Some("file") => Ok(()),
+        Some("keychain") => {
+            Err("the macOS Keychain is not supported; take the setting away, and the sign-in is kept in a 0600 file")
+        }
+        Some(_) => {
+            Err("must be file; a credential of the service manager is a file too, named by the token file's setting")
+        }
+    }
+}
 
 /// Which of the two sign-ins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +127,8 @@ pub enum NoPass {
     Missing,
     /// It has to be renewed, and that did not work now.
     NotRenewed,
+    /// The server says that it does not take it, and there is nothing to renew it with.
+    NotTaken,
 }
 
 impl SignIn {
@@ -112,6 +138,16 @@ impl SignIn {
     /// [`SignInError`] when the file is not private enough, holds neither bearer nor sign-in, or is the other slot's.
     /// No error holds any of the content.
     pub fn load(path: &Path, which: Which, endpoint: Endpoint, clock: Clock) -> Result<Arc<Self>, SignInError> {
+        let read_only = is_credential(path, std::env::var_os("CREDENTIALS_DIRECTORY"));
+        Self::load_as(path, which, (endpoint, read_only), clock)
+    }
+
+    fn load_as(
+        path: &Path,
+        which: Which,
+        (endpoint, read_only): (Endpoint, bool),
+        clock: Clock,
+    ) -> Result<Arc<Self>, SignInError> {
         let sign_in = Self {
             path: path.to_owned(),
             which,
@@ -121,7 +157,7 @@ impl SignIn {
             generation: AtomicU64::new(0),
             renewing: tokio::sync::Mutex::default(),
             logins: Arc::new(Semaphore::new(1)),
-            read_only: is_credential(path, std::env::var_os("CREDENTIALS_DIRECTORY")),
+            read_only,
         };
         let held = sign_in.on_disk()?;
         *sign_in.held() = held;
@@ -151,6 +187,17 @@ impl SignIn {
 
     pub(crate) fn clock(&self) -> &Clock {
         &self.clock
+    }
+
+    /// Why it cannot be used, when no `login` can replace it: it is the service manager's, and only whoever keeps it there
+    /// can. Nobody is asked (issue line 3.2, exit 78).
+    #[must_use]
+    pub fn beyond_login(&self) -> Option<Worded> {
+        let facts = self.facts();
+        if !self.read_only || facts.usable {
+            return None;
+        }
+        facts.trouble.map(|trouble| trouble.of_a_credential(&self.path))
     }
 
     /// Changes whenever what is sent does.
@@ -225,8 +272,10 @@ impl SignIn {
         if !self.still_holds(stale) {
             return self.alive();
         }
+        let now = self.clock.unix();
+        let over = stale.left(now).is_some_and(|left| left <= 0);
         if self.read_only {
-            return Err(NoPass::NotRenewed);
+            return Err(if over { NoPass::Dead } else { not_renewed(denied) });
         }
         let _lock = self.lock().await.map_err(|error| {
             tracing::warn!(%error, "the sign-in is not renewed");
@@ -243,14 +292,12 @@ impl SignIn {
             self.hold(on_disk);
             return self.alive();
         }
-        let now = self.clock.unix();
         let early = denied.is_some() && stale.left(now).is_none_or(|left| left > EARLY);
         let Some(refresh) = &stale.refresh else {
-            let over = stale.left(now).is_some_and(|left| left <= 0);
             // Words may echo a room's name, and the end is for good.
             if !over && denied != Some(Denied::ByStatus) {
                 tracing::warn!("the sign-in has nothing to be renewed with; it is kept while its time lasts");
-                return Err(NoPass::NotRenewed);
+                return Err(not_renewed(denied));
             }
             return Err(self.bury(stale, if early { Death::Early } else { Death::RanOut }));
         };
@@ -396,7 +443,7 @@ impl SignIn {
     /// # Errors
     /// [`OauthError`] when it ended without a sign-in.
     pub async fn signed(&self, attempt: &mut Attempt, wait: Duration) -> Option<Result<NewSignIn, OauthError>> {
-        Some(attempt.poll(wait).await?.map(|record| NewSignIn { looks: self.candidate(record) }))
+        Some(attempt.poll(wait).await?.map(|record| NewSignIn::new(self.candidate(record))))
     }
 
     /// Keeps a new sign-in in the place of what was there. One that is not kept is to be forgotten at the server too.
@@ -412,6 +459,7 @@ impl SignIn {
         let Held::Signed { record, .. } = new.looks.held().clone() else { return Err(SignInError::Gone) };
         files::write_private(&self.path, &store::write(&record, self.which)).map_err(SignInError::File)?;
         self.hold(Held::Signed { record, saved: true });
+        new.settled.store(true, Ordering::SeqCst);
         Ok(())
     }
 
@@ -462,12 +510,26 @@ impl SignIn {
         self.look_again();
         Facts::of(&self.held(), (self.which, self.read_only), self.clock.unix())
     }
+
+    /// The same with what the server said last: `refused` when it did not take the sign-in, which is not always the end of
+    /// it (a static bearer, or words that only echo a room's name).
+    #[must_use]
+    pub fn facts_after(&self, refused: bool) -> Facts {
+        let facts = self.facts();
+        let trouble = facts.trouble.or_else(|| refused.then_some(Trouble::Over(self.which)));
+        Facts { usable: facts.usable && !refused, trouble, ..facts }
+    }
 }
 
 impl fmt::Debug for SignIn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SignIn").field("which", &self.which).finish_non_exhaustive()
     }
+}
+
+// What a caller hears of a sign-in that nothing can renew: the server's no, if there was one.
+fn not_renewed(denied: Option<Denied>) -> NoPass {
+    if denied.is_some() { NoPass::NotTaken } else { NoPass::NotRenewed }
 }
 
 fn shown(held: &Held) -> Option<HeaderValue> {
@@ -491,29 +553,6 @@ fn is_credential(path: &Path, folder: Option<OsString>) -> bool {
     folder.filter(|folder| !folder.is_empty()).is_some_and(|folder| path.starts_with(Path::new(&folder)))
 }
 
-/// A sign-in that was just made and is not kept yet. Dropping it forgets it here, not at the server.
-#[derive(Debug)]
-pub struct NewSignIn {
-    looks: Arc<SignIn>,
-}
-
-impl NewSignIn {
-    /// The sign-in to read with before it is kept.
-    #[must_use]
-    pub fn looks(&self) -> &Arc<SignIn> {
-        &self.looks
-    }
-
-    /// Takes its tokens back at the server.
-    pub async fn forget(self) -> SignedOut {
-        let held = self.looks.held().clone();
-        match held {
-            Held::Signed { record, .. } => self.looks.revoked(&record).await,
-            Held::Nothing | Held::Bearer(_) | Held::Foreign => SignedOut::Nothing,
-        }
-    }
-}
-
 /// What signing out did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignedOut {
@@ -524,64 +563,6 @@ pub enum SignedOut {
     /// It is over, here and at the server.
     Revoked,
 }
-
-/// Why there is no usable file.
-#[derive(Debug)]
-pub enum SignInError {
-    /// The file is refused or can't be read or written.
-    File(FileError),
-    /// The new sign-in is gone.
-    Gone,
-    /// Another process holds the lock.
-    Locked {
-        /// The lock's file.
-        path: PathBuf,
-    },
-    /// The file holds neither a bearer nor a sign-in.
-    NotASignIn {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file is the other slot's.
-    OtherSlot {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The service manager's; it can't be changed from here.
-    ReadOnly {
-        /// The file.
-        path: PathBuf,
-    },
-}
-
-impl fmt::Display for SignInError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File(error) => error.fmt(f),
-            Self::Gone => f.write_str("the new sign-in is gone; sign in again"),
-            Self::Locked { path } => {
-                write!(f, "another process has held {} for 25 s; look which one, and try again", path.display())
-            }
-            Self::NotASignIn { path } => write!(
-                f,
-                "{} holds neither a bearer (one line without blanks and without the word Bearer) nor a sign-in; run fleetwatchctl login anew",
-                path.display()
-            ),
-            Self::OtherSlot { path } => write!(
-                f,
-                "{} is the other slot's sign-in; give FLEETWATCH_TOKEN_FILE and FLEETWATCH_SANDBOX_TOKEN_FILE two different files",
-                path.display()
-            ),
-            Self::ReadOnly { path } => write!(
-                f,
-                "{} is a credential of the service manager; take it away there, or let the setting name a file in the state folder",
-                path.display()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for SignInError {}
 
 /// The turn to sign in, for as long as it is held: two at once could each end the other.
 fn turn(logins: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, OauthError> {

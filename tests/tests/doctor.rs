@@ -214,7 +214,7 @@ fn a_sign_in_that_the_server_no_longer_takes_fails_and_an_unreached_server_warns
     let change = recording("start", &world.room("Hall A"), 1);
     let refused = world.propose("a", "batch_recording", &change).unwrap_err();
     assert_eq!(refused.code.as_str(), "sign_in_dead");
-    doctor(&world).must_fail(("executor", "sign_in"), "does not take it");
+    doctor(&world).must_fail(("executor", "sign_in"), "does not take the sandbox sign-in any more");
     world.sim.daemon.kill();
     let said = doctor(&world);
     assert_eq!((said.row("executor", "fleet").0, said.row("assistant", "fleet").0), ("WARN", "WARN"));

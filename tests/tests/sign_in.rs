@@ -11,17 +11,19 @@ use control::message::{ExecutorSays, OperatorSays};
 use fleetwatch_tests::binary;
 use fleetwatch_tests::terminal::Terminal;
 use fleetwatch_tests::world::{
-    AskClient, Asking, ControlClient, TlsFront, World, answered, code_of, must, recording, some,
+    AskClient, Asking, ControlClient, Fate, TlsFront, World, answered, code_of, must, recording, some, until,
 };
 use protocol::ask::{AskerSays, AssistantSays};
 use protocol::propose::ProposalState;
 use protocol::refusal::{Refusal, RefusalCode as Code};
 use protocol::signin::{LoginLink, Pasted, SignedIn};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
+
+const SOON: std::time::Duration = std::time::Duration::from_secs(20);
 
 // Chooses an account on the simulator's page; gives the address that the browser is sent to.
 #[track_caller]
@@ -121,6 +123,14 @@ fn sign_in_writing(world: &World, account: &str) -> Result<SignedIn, Refusal> {
     let (mut control, link) = writing_link(world, ids(world).ok());
     browse(&link.url, account);
     writing_end(&mut control)
+}
+
+// The same where no assistant runs that could tell the normal sign-in's units.
+#[track_caller]
+fn sign_in_writing_alone(world: &World) {
+    let (mut control, link) = writing_link(world, None);
+    browse(&link.url, "sandbox");
+    must(writing_end(&mut control), "the writing sign-in");
 }
 
 // Every token in a sign-in's file.
@@ -240,7 +250,7 @@ fn a_headless_machine_pastes_the_address_and_one_sign_in_runs_at_a_time() {
 
 #[test]
 fn a_second_sign_in_with_one_account_ends_the_first_and_is_explained() {
-    let world = World::builder().oauth(3_600).start();
+    let world = World::builder().oauth(3_600).without_model().start();
     sign_in_normal(&world, "sandbox");
     assert!(!ids(&world).unwrap().is_empty());
     must(sign_in_writing(&world, "sandbox"), "the writing sign-in");
@@ -248,6 +258,17 @@ fn a_second_sign_in_with_one_account_ends_the_first_and_is_explained() {
     let status = world.asker().status();
     assert!(!status.sign_in);
     assert!(status.problems.iter().any(|text| text.contains("one account per slot")), "{:?}", status.problems);
+    // Whoever asks is told in the question's language, behind whatever is known of before, and a script by the exit code.
+    for (question, why) in
+        [("which rooms are offline?", "one account per slot"), ("¿qué salas están caídas?", "una cuenta por ranura")]
+    {
+        let out = world.ctl(&["ask", question]);
+        let text = String::from_utf8_lossy(&out.stdout).replace('\n', " ");
+        assert!(out.status.code() == Some(78) && text.contains(why), "{out:?}");
+        assert!(String::from_utf8_lossy(&out.stderr).contains("sign_in_dead"), "{out:?}");
+    }
+    let out = world.ctl(&["digest", "--json"]);
+    assert!(out.status.code() == Some(78) && !out.stdout.is_empty(), "{out:?}");
     // The sign-in that is dead goes on being so after a restart, and a new one mends it.
     sign_in_normal(&world, "normal");
     assert!(!ids(&world).unwrap().is_empty() && world.asker().status().sign_in);
@@ -411,4 +432,127 @@ fn one_file_for_both_slots_stops_the_start() {
     world.kill_executor();
     let (code, log) = world.executor_that_ends();
     assert!(code == 2 && log.contains("the other slot's sign-in"), "{log}");
+}
+
+#[test]
+fn a_sign_in_whose_operator_hangs_up_while_its_units_are_read_is_taken_back_and_noted() {
+    let world = World::builder().oauth(3_600).without_assistant().start();
+    let (control, link) = writing_link(&world, None);
+    world.sim_set(&json!({ "read_fault": { "tool": "get_devices_in_my_team", "kind": "stalls" } }));
+    browse(&link.url, "sandbox");
+    control.say_and_leave(OperatorSays::LoginWait);
+    let rows = until(SOON, "a row", || Some(world.audit("sign_in_refused")).filter(|rows| !rows.is_empty()));
+    let detail = rows[0].2.to_string();
+    assert!(detail.contains("went away") && !detail.contains("could not be taken back"), "{detail}");
+    assert!(!world.folder().join("executor/sim-token").exists() && !world.control().status().sign_in);
+    assert_eq!(world.audit("signed_in").len(), 0);
+    // The turn to sign in is free, and nothing of the first stands in the way.
+    world.sim_set(&json!({ "read_fault": null }));
+    sign_in_writing_alone(&world);
+}
+
+#[test]
+fn a_sign_in_that_cannot_be_renewed_and_is_not_taken_any_more_asks_for_a_new_one() {
+    let mut world = World::builder().oauth(3_600).without_assistant().start();
+    sign_in_writing_alone(&world);
+    let file = world.folder().join("executor/sim-token");
+    world.kill_executor();
+    let mut record: Value = must(serde_json::from_str(&must(std::fs::read_to_string(&file), "it")), "its JSON");
+    record["refresh_token"] = Value::Null;
+    must(std::fs::write(&file, record.to_string()), "the sign-in");
+    world.start_executor();
+    let hall = world.room("Hall A");
+    world.sim_set(&json!({ "read_fault": { "tool": "get_devices_in_my_team", "kind": "unauthorized" } }));
+    assert_eq!(code_of(world.propose("a", "batch_recording", &recording("start", &hall, 1))), Code::SignInDead);
+    let status = world.control().status();
+    let problem = some(status.problems.iter().find(|problem| problem.code == Code::SignInDead), "the problem");
+    assert!(problem.advice.es.contains("ejecute fleetwatchctl login --sandbox") && !status.sign_in, "{problem:?}");
+    // The words may have been a room's name: it was not ended, and a good read says that it is well.
+    world.sim_set(&json!({ "read_fault": null }));
+    must(world.propose("b", "batch_recording", &recording("start", &hall, 1)), "a proposal");
+    assert!(world.control().status().sign_in);
+}
+
+// From now on one reading is answered with 401, and everything after it is passed on: the reader renews and asks again.
+fn refuse_one_reading(world: &World) {
+    let mut refused = false;
+    some(world.proxies.as_ref(), "the proxies").0.rule(move |seen| {
+        let reading = seen.body.contains("tools/call") && seen.body.contains("\"get_");
+        if refused || !reading {
+            return Fate::Pass;
+        }
+        refused = true;
+        Fate::Answer("HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned())
+    });
+}
+
+#[test]
+fn a_sign_in_that_is_renewed_while_a_change_is_prepared_writes_nothing() {
+    let builder = World::builder().oauth(3_600).without_assistant().with_proxies();
+    let mut world = builder.barrier("after_approve").start();
+    sign_in_writing_alone(&world);
+    let file = world.folder().join("executor/sim-token");
+    let hall = world.room("Hall A");
+    let number = must(world.propose("a", "batch_recording", &recording("start", &hall, 1)), "a proposal");
+    let mut operator = world.control();
+    let card = must(operator.show(number), "the card");
+    std::thread::sleep(std::time::Duration::from_millis(2_100));
+
+    // Before the decision: refused clearly, nothing is spent, and it waits as before.
+    let first = tokens(&file);
+    refuse_one_reading(&world);
+    let refused = operator.decide(operator.yes_to(&card)).unwrap_err();
+    assert!(refused.code == Code::ConnectionLost && refused.detail.contains("sign-in was renewed"), "{refused}");
+    let second = tokens(&file);
+    assert_ne!(first, second);
+    assert_eq!(world.state_of(number), ProposalState::Pending);
+    assert_eq!((world.audit("consumed").len(), world.writes().len()), (0, 0));
+
+    // After it: the approval is spent, and not a byte of the write is sent.
+    let card = must(operator.show(number), "the card");
+    std::thread::sleep(std::time::Duration::from_millis(2_100));
+    let yes = operator.yes_to(&card);
+    let news = std::thread::scope(|scope| {
+        let running = scope.spawn(move || operator.decide(yes));
+        until(SOON, "the barrier", || world.executor().is_stopped().then_some(()));
+        refuse_one_reading(&world);
+        world.executor().signal("CONT");
+        must(must(running.join().map_err(|_| "it panicked"), "the yes"), "the run")
+    });
+    let refusal = some(news.refusal.as_ref(), "why");
+    assert_eq!((news.state, refusal.code), (ProposalState::Refused, Code::ConnectionLost), "{news:?}");
+    assert!(refusal.detail.contains("sign-in was renewed"), "{refusal}");
+    assert_ne!(second, tokens(&file));
+    assert_eq!((world.audit("consumed").len(), world.writes().len()), (1, 0));
+}
+
+#[test]
+fn a_credential_that_only_an_administrator_can_replace_ends_the_start_with_78_and_asks_nobody() {
+    let mut world = World::builder().oauth(3_600).without_assistant().start();
+    sign_in_writing_alone(&world);
+    world.kill_executor();
+    let own = world.folder().join("executor/sim-token");
+    let text = must(std::fs::read_to_string(&own), "the sign-in");
+    let credentials = world.folder().join("secrets");
+    let file = credentials.join("writing");
+    world.executor_settings.insert("CREDENTIALS_DIRECTORY".to_owned(), credentials.into());
+    world.executor_settings.insert("FLEETWATCH_SANDBOX_TOKEN_FILE".to_owned(), file.clone().into());
+    let asked = world.sim_log().len();
+    let (code, log) = world.executor_that_ends();
+    assert!(code == 78 && log.contains("is not there") && log.contains("credential of the service manager"), "{log}");
+    let mut record: Value = must(serde_json::from_str(&text), "its JSON");
+    record["expires_at"] = Value::from(1_000);
+    must(std::fs::write(&file, record.to_string()), "the credential");
+    must(std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o400)), "its mode");
+    let (code, log) = world.executor_that_ends();
+    assert!(code == 78 && log.contains("has run out") && log.contains("renew it there"), "{log}");
+    assert_eq!(world.sim_log().len(), asked);
+    // The same in the state folder is replaced by `login`: then it runs, and says so.
+    world.executor_settings.insert("FLEETWATCH_SANDBOX_TOKEN_FILE".to_owned(), String::new().into());
+    must(std::fs::write(&own, text.replace("\"dead\": null", "\"dead\": \"refused\"")), "the sign-in");
+    world.start_executor();
+    let status = world.control().status();
+    assert!(!status.sign_in && status.problems.iter().any(|problem| problem.code == Code::SignInDead), "{status:?}");
+    sign_in_writing_alone(&world);
+    assert!(world.control().status().sign_in);
 }

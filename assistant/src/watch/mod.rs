@@ -1,6 +1,7 @@
 //! The watcher: every `heartbeat_seconds` one guarded look at the fleet, by code alone, and a post when something is new,
 //! over, or about to begin (issue lines 3.14, 3.15). It holds no link to the executor, so it can propose nothing.
 
+mod blind;
 pub(crate) mod diff;
 pub(crate) mod digest;
 pub(crate) mod findings;
@@ -74,7 +75,11 @@ impl Watch {
             // Whose fleet was read is not known; the next look is the new one's.
             return;
         }
-        self.take(seen, now);
+        if !self.take(seen, now) {
+            self.not_seen(fleet);
+            // The next look begins with a session of its own.
+            fleet.reconnect().await;
+        }
         self.save();
         self.deliver(clock).await;
     }
@@ -89,20 +94,47 @@ impl Watch {
         self.save();
     }
 
-    fn take(&self, seen: Option<Seen>, now: i64) {
+    /// Instead of a look, when there is no sign-in to look with: nobody is asked, and a sign-in that is over is told.
+    pub(crate) async fn rest(&self, fleet: &Fleet, clock: &Clock) {
+        if self.not_seen(fleet) {
+            self.save();
+        }
+        self.deliver(clock).await;
+    }
+
+    // Whether there is something new to say of it.
+    fn not_seen(&self, fleet: &Fleet) -> bool {
+        let trouble = fleet.trouble();
+        let over = if fleet.has_sign_in() { None } else { fleet.over() };
+        let mut known = self.known();
+        let failures = known.failures;
+        let post = blind::not_seen(&mut known.state, (failures, over.as_ref()), trouble.as_ref(), &self.rules);
+        if let Some(post) = &post {
+            tracing::error!(failures, over = over.is_some(), "the fleet is not seen any more; this is said once");
+            self.queue(&mut known.state, post);
+        }
+        post.is_some()
+    }
+
+    // Whether it was a look.
+    fn take(&self, seen: Option<Seen>, now: i64) -> bool {
         let mut known = self.known();
         let had_units = known.state.had_units;
         let Some(seen) = seen.filter(|seen| !(had_units && seen.team.devices.is_empty())) else {
             known.failures = known.failures.saturating_add(1);
             tracing::warn!(failures = known.failures, "the fleet could not be looked at; nothing follows from it");
             diff::failed(&mut known.state, &self.rules, now);
-            return;
+            return false;
         };
         known.failures = 0;
+        if let Some(post) = blind::seen_again(&mut known.state, &self.rules) {
+            self.queue(&mut known.state, &post);
+        }
         for post in diff::step(&mut known.state, &seen, &self.rules) {
             self.queue(&mut known.state, &post);
         }
         known.last = Some(seen);
+        true
     }
 
     fn queue(&self, state: &mut State, timed: &Timed) {
@@ -245,6 +277,8 @@ pub(crate) async fn run(desk: &Desk) {
     loop {
         if desk.fleet.has_sign_in() {
             desk.watch.beat(&desk.fleet, &desk.policy, &desk.clock).await;
+        } else {
+            desk.watch.rest(&desk.fleet, &desk.clock).await;
         }
         tokio::time::sleep(every).await;
     }
@@ -297,8 +331,17 @@ mod tests {
         world.beat(&watch).await;
         assert_eq!(taker.count(), 1);
         let good = world.files[DEVICES].clone();
-        for bad in [json!({"devices": []}), json!({}), json!("Error"), json!({"devices": [{"Name": "no id"}]})] {
-            world.files.insert(DEVICES.to_owned(), bad);
+        let bad = [json!({"devices": []}), json!({}), json!("Error"), json!({"devices": [{"Name": "no id"}]})];
+        for bad in bad.iter().take(2) {
+            world.files.insert(DEVICES.to_owned(), bad.clone());
+            world.beat(&watch).await;
+            assert!(watch.troubles()[0].contains("could not be read"), "{:?}", watch.troubles());
+        }
+        assert_eq!(taker.count(), 1);
+        world.files.insert(DEVICES.to_owned(), good.clone());
+        world.beat(&watch).await;
+        for bad in bad.iter().skip(2) {
+            world.files.insert(DEVICES.to_owned(), bad.clone());
             world.beat(&watch).await;
             assert!(watch.troubles()[0].contains("could not be read"), "{:?}", watch.troubles());
         }

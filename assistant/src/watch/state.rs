@@ -140,6 +140,9 @@ pub(crate) struct State {
     /// Somebody has signed in since that look.
     #[serde(default)]
     pub(crate) signed_in_anew: bool,
+    /// It has been said that the fleet is not seen, and not yet that it is again; an older file has none.
+    #[serde(default)]
+    pub(crate) blind: bool,
 }
 
 impl Default for State {
@@ -157,6 +160,7 @@ impl Default for State {
             units: BTreeSet::new(),
             team: None,
             signed_in_anew: false,
+            blind: false,
         }
     }
 }

@@ -206,3 +206,35 @@ async fn a_sign_out_says_whether_the_server_confirmed_it_and_whether_it_is_known
     assert_eq!(logout(&session, &mut paper.out(), (false, true)).await, Exit::Unknown);
     assert_eq!(lines(&paper.text())[0]["refused"], "lost");
 }
+
+#[tokio::test]
+async fn a_normal_sign_in_that_the_other_one_has_ended_is_noticed_behind_it() {
+    let dead = Refusal::new(RefusalCode::SignInDead, "get_devices_in_my_team");
+    for (say, ended) in [
+        (AssistantSays::Refused(dead), true),
+        (AssistantSays::Refused(Refusal::bare(RefusalCode::ReadFailed)), false),
+        (AssistantSays::DeviceIds { ids: Vec::new(), unread: None }, false),
+        (AssistantSays::DeviceIds { ids: Vec::new(), unread: Some(Refusal::bare(RefusalCode::SignInDead)) }, true),
+    ] {
+        let run = tempfile::tempdir().unwrap();
+        host::files::ensure_private_dir(&run.path().join("ask")).unwrap();
+        let listener = host::socket::bind(&run.path().join("ask/ask.sock"), 0o660, None).unwrap();
+        tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut link: Link<Reply<AssistantSays>, Request<AskerSays>> = Link::new(stream);
+            for said in [vec![AssistantSays::Hello(Hello::ours())], vec![say, AssistantSays::Done]] {
+                let id = link.recv(WAIT).await.unwrap().unwrap().id;
+                for say in said {
+                    link.send(&Reply { id, say }, WAIT).await.unwrap();
+                }
+            }
+        });
+        assert_eq!(ended_the_normal_one(&testing::session(run.path())).await, ended);
+    }
+    for (language, words) in
+        [(Language::English, "has ended the normal one"), (Language::Spanish, "ha terminado el normal")]
+    {
+        let said = ended_words(language);
+        assert!(said.contains(words) && said.contains("fleetwatchctl login"), "{said}");
+    }
+}

@@ -41,7 +41,7 @@ impl Desk {
             isolation: app.isolation(),
             witness: app.witness(),
             slot: app.config.slot.as_str().to_owned(),
-            sign_in: app.reads.sign_in().facts().usable,
+            sign_in: app.sign_in_facts().usable,
             fence: app.config.fence.as_ref().map_or_else(|| "none".to_owned(), policy::fence::Fence::describe),
             autonomy: if app.config.proposes() { "propose" } else { "observe" }.to_owned(),
             dry_run: app.config.behaviour.dry_run(),
@@ -86,7 +86,7 @@ impl Desk {
             "Set FLEETWATCH_WRITE_DEVICE_IDS or FLEETWATCH_WRITE_TEAM_ID and start the executor again.",
             "Defina FLEETWATCH_WRITE_DEVICE_IDS o FLEETWATCH_WRITE_TEAM_ID y vuelva a iniciar el ejecutor.",
         );
-        let sign_in = app.reads.sign_in().facts();
+        let sign_in = app.sign_in_facts();
         if let Some(trouble) = sign_in.trouble {
             let code = if sign_in.is_dead() { RefusalCode::SignInDead } else { RefusalCode::NoSignIn };
             let words = trouble.words();

@@ -3,17 +3,20 @@
 use super::callback::{self, Expected, Heard, NotHeard};
 use super::discover::{Servers, discover};
 use super::register::{Client, register};
-use super::tokens::{Code, exchange};
+use super::tokens::{Code, Revoked, exchange, revoke};
 use super::{Net, OauthError};
 use crate::endpoint::Endpoint;
 use crate::store::Record;
 use host::clock::Clock;
 use host::secret::{SecretText, random_token, url_safe};
+use policy::call::Slot;
 use reqwest::Url;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -23,14 +26,18 @@ const BEGIN: Duration = Duration::from_secs(30);
 /// Longest wait for the person in the browser.
 pub(crate) const PERSON: Duration = Duration::from_secs(300);
 
-/// A sign-in that waits for a person. Dropping it ends it.
+/// A sign-in that waits for a person. Dropping it ends it; tokens that the server gives out meanwhile, or has given out, are
+/// taken back there.
 pub struct Attempt {
     link: String,
     host: String,
     expected: Arc<Expected>,
     heard: mpsc::Sender<Heard>,
-    task: JoinHandle<Result<Record, OauthError>>,
-    _permit: OwnedSemaphorePermit,
+    // Set by whoever comes first: the task that sends the code, or the drop that forbids it.
+    settled: Arc<AtomicBool>,
+    task: Option<JoinHandle<Result<Record, OauthError>>>,
+    permit: Option<OwnedSemaphorePermit>,
+    slot: Slot,
 }
 
 impl fmt::Debug for Attempt {
@@ -42,7 +49,44 @@ impl fmt::Debug for Attempt {
 
 impl Drop for Attempt {
     fn drop(&mut self) {
-        self.task.abort();
+        let (Some(task), permit, slot) = (self.task.take(), self.permit.take(), self.slot) else { return };
+        let sent = self.settled.swap(true, Ordering::SeqCst);
+        let runtime = Handle::try_current().ok().filter(|_| sent);
+        let Some(runtime) = runtime else {
+            task.abort();
+            return;
+        };
+        // The code was sent, so the answer holds tokens: it is waited for, and nobody else signs in until that is over.
+        runtime.spawn(async move {
+            if let Ok(Ok(record)) = task.await {
+                revoke_unwanted(slot, &record).await;
+            }
+            drop(permit);
+        });
+    }
+}
+
+/// Takes tokens back that nobody will keep, and says in the log when the server did not confirm it.
+pub(crate) async fn revoke_unwanted(slot: Slot, record: &Record) -> Revoked {
+    let mut telling = Telling { told: false };
+    let done = match Net::new(slot) {
+        Ok(net) => revoke(&net, record).await,
+        Err(_) => Revoked::Unconfirmed,
+    };
+    telling.told = done == Revoked::Yes;
+    done
+}
+
+// Says it also when the process stops in the middle.
+struct Telling {
+    told: bool,
+}
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        if !self.told {
+            tracing::warn!("a sign-in that was not kept could not be taken back at the server: end that session there");
+        }
     }
 }
 
@@ -75,13 +119,20 @@ pub(crate) async fn begin(
     let waiting = Waiting { net, servers, client, verifier, redirect };
     let serving = callback::serve(listener, Arc::clone(&expected), heard.clone());
     let (server, clock) = (endpoint.as_str().to_owned(), clock.clone());
+    let settled = Arc::new(AtomicBool::new(false));
+    let sending = Arc::clone(&settled);
     let task = tokio::spawn(async move {
-        tokio::select! {
-            () = serving => Err(OauthError::Unreachable),
-            done = waiting.finish(inbox, &server, &clock) => done,
+        let code = tokio::select! {
+            () = serving => return Err(OauthError::Unreachable),
+            code = code(inbox) => code?,
+        };
+        if sending.swap(true, Ordering::SeqCst) {
+            return Err(OauthError::TimedOut);
         }
+        waiting.finish(&code, &server, &clock).await
     });
-    Ok(Attempt { link: link.into(), host, expected, heard, task, _permit: permit })
+    let slot = endpoint.slot();
+    Ok(Attempt { link: link.into(), host, expected, heard, settled, task: Some(task), permit: Some(permit), slot })
 }
 
 fn link(servers: &Servers, client: &Client, redirect: &str, (state, verifier): (&SecretText, &SecretText)) -> Url {
@@ -112,10 +163,14 @@ struct Waiting {
     redirect: String,
 }
 
+/// What the browser came back with.
+async fn code(mut inbox: mpsc::Receiver<Heard>) -> Heard {
+    let heard = timeout(PERSON, inbox.recv()).await.map_err(|_| OauthError::TimedOut)?;
+    heard.unwrap_or(Err(OauthError::TimedOut))
+}
+
 impl Waiting {
-    async fn finish(self, mut inbox: mpsc::Receiver<Heard>, server: &str, clock: &Clock) -> Result<Record, OauthError> {
-        let heard = timeout(PERSON, inbox.recv()).await.map_err(|_| OauthError::TimedOut)?;
-        let code = heard.unwrap_or(Err(OauthError::TimedOut))?;
+    async fn finish(self, code: &SecretText, server: &str, clock: &Clock) -> Result<Record, OauthError> {
         let code = Code { code: code.expose(), verifier: &self.verifier, redirect: &self.redirect };
         exchange(&self.net, &self.servers, self.client, &code, (server, clock.unix())).await
     }
@@ -153,7 +208,9 @@ impl Attempt {
     /// # Errors
     /// [`OauthError`] when it ended without a sign-in. Nothing more comes afterwards.
     pub(crate) async fn poll(&mut self, wait: Duration) -> Option<Result<Record, OauthError>> {
-        let ended = timeout(wait, &mut self.task).await.ok()?;
+        let Some(task) = &mut self.task else { return Some(Err(OauthError::TimedOut)) };
+        let ended = timeout(wait, task).await.ok()?;
+        self.task = None;
         Some(ended.unwrap_or(Err(OauthError::TimedOut)))
     }
 }

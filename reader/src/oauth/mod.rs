@@ -14,6 +14,6 @@ mod tokens;
 
 pub use error::OauthError;
 pub use flow::Attempt;
-pub(crate) use flow::begin;
+pub(crate) use flow::{begin, revoke_unwanted};
 pub(crate) use net::{Net, Place};
 pub(crate) use tokens::{Revoked, renew, revoke};

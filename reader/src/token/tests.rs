@@ -69,3 +69,42 @@ fn one_sign_in_at_a_time() {
     drop(first);
     drop(turn(&logins).unwrap());
 }
+
+#[test]
+fn a_store_that_is_not_supported_is_refused_with_what_to_do() {
+    check_store(None).unwrap();
+    check_store(Some("file")).unwrap();
+    let keychain = check_store(Some("keychain")).unwrap_err();
+    assert!(keychain.contains("Keychain is not supported") && keychain.contains("0600 file"), "{keychain}");
+    check_store(Some("auto")).unwrap_err();
+}
+
+#[test]
+fn only_a_credential_that_no_login_can_replace_is_the_end() {
+    let signed = |server: &str, at: i64| {
+        let mut record = store::tests::sample(server);
+        record.expires_at = Some(at);
+        String::from_utf8(store::write(&record, Which::Normal).to_vec()).unwrap()
+    };
+    let (here, late) = ("http://127.0.0.1:9/mcp", 99_999_999_999);
+    for (text, mode, over) in [
+        (signed(here, 4_600), 0o600, Some("has run out")),
+        (signed("http://127.0.0.1:8/mcp", late), 0o600, Some("another server")),
+        (String::new(), 0, Some("is not there")),
+        (signed(here, late), 0o600, None),
+        ("static-bearer".to_owned(), 0o600, None),
+    ] {
+        let (_folder, sign_in) = load(&text, mode);
+        assert_eq!(sign_in.unwrap().beyond_login(), None, "login can replace it: {over:?}");
+        let (folder, _) = load(&text, mode);
+        let endpoint = Endpoint::parse(here, Slot::Sim).unwrap();
+        let path = folder.path().join("sign-in");
+        let kept = SignIn::load_as(&path, Which::Normal, (endpoint, true), Clock::system().unwrap()).unwrap();
+        let words = kept.beyond_login();
+        assert_eq!(words.is_some(), over.is_some(), "{over:?}");
+        if let (Some(words), Some(over)) = (words, over) {
+            assert!(words.en.contains(over) && words.es.contains("gestor de servicios"), "{words:?}");
+            assert!(!words.en.contains("never-show"), "{words:?}");
+        }
+    }
+}

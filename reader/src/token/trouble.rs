@@ -3,6 +3,7 @@
 use super::{Held, Which};
 use crate::store::Death;
 use protocol::shown::Worded;
+use std::path::Path;
 
 /// How a sign-in is. Times are Unix seconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +35,24 @@ pub enum Trouble {
     NotSaved(Which),
     /// The server does not renew it.
     Over(Which),
+}
+
+impl Which {
+    /// The command that signs it in.
+    fn login(self) -> &'static str {
+        match self {
+            Self::Normal => "fleetwatchctl login",
+            Self::Sandbox => "fleetwatchctl login --sandbox",
+        }
+    }
+
+    /// What people call it, in English and in Spanish.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Normal => ("normal", "normal"),
+            Self::Sandbox => ("sandbox", "de pruebas"),
+        }
+    }
 }
 
 impl Facts {
@@ -71,6 +90,28 @@ impl Facts {
 }
 
 impl Trouble {
+    /// The same of a file that the service manager keeps, which `login` cannot replace.
+    pub(super) fn of_a_credential(self, path: &Path) -> Worded {
+        let (which, en, es) = match self {
+            Self::Missing(which) => (which, "is not there", "no está"),
+            Self::Foreign(which) => (which, "was made for another server", "se hizo para otro servidor"),
+            Self::CredentialRanOut(which) | Self::EndedEarly(which) | Self::NotSaved(which) | Self::Over(which) => {
+                return Self::CredentialRanOut(which).words();
+            }
+        };
+        let (path, (slot_en, slot_es)) = (path.display(), which.names());
+        Worded::new(
+            format!(
+                "the {slot_en} sign-in is a credential of the service manager, and {path} {en}; put it right there, or let its setting name a file in the state folder and run {}",
+                which.login()
+            ),
+            format!(
+                "el inicio de sesión {slot_es} es una credencial del gestor de servicios y {path} {es}; corríjalo allí, o haga que su ajuste nombre un archivo en la carpeta de estado y ejecute {}",
+                which.login()
+            ),
+        )
+    }
+
     /// What is wrong and what to do.
     #[must_use]
     pub fn words(self) -> Worded {
@@ -104,10 +145,7 @@ impl Trouble {
                 "el servidor ya no acepta el inicio de sesión {slot}; ejecute {login}",
             ),
         };
-        let (login, slot_en, slot_es) = match which {
-            Which::Normal => ("fleetwatchctl login", "normal", "normal"),
-            Which::Sandbox => ("fleetwatchctl login --sandbox", "sandbox", "de pruebas"),
-        };
+        let (login, (slot_en, slot_es)) = (which.login(), which.names());
         let put = |text: &str, slot: &str| text.replace("{slot}", slot).replace("{login}", login);
         Worded::new(put(en, slot_en), put(es, slot_es))
     }

@@ -2,6 +2,7 @@
 
 use crate::oauth::{Signing, Twist, client, form, hall, stored};
 use crate::server::{Fake, Request, http, raw_json, reply, team_call};
+use protocol::refusal::RefusalCode;
 use reader::error::{ReadError, Why};
 use reader::token::{NoPass, SignIn, Trouble, Which};
 use serde_json::{Value, json};
@@ -187,8 +188,12 @@ async fn an_error_that_echoes_a_rooms_name_ends_no_sign_in_that_cannot_be_renewe
     .await;
     let sign_in = signed_in_without_a_refresh_token(&server).await;
     let reader = client(&sign_in);
+    // The server may mean it: then a new sign-in is what helps, and no waiting does.
     let error = team_call(&reader).await.unwrap_err();
-    assert!(matches!(error, ReadError::Failed { why: Why::NotRenewed, .. }), "{error}");
+    assert_eq!(error.refusal().code, RefusalCode::SignInDead, "{error}");
+    assert!(error.to_string().contains("sign in to this account again"), "{error}");
+    let told = sign_in.facts_after(true);
+    assert!(!told.usable && told.trouble.unwrap().words().es.contains("ejecute fleetwatchctl login"), "{told:?}");
     assert_eq!((renewals(&server), server.fake.count("tools/call")), (0, 1));
     assert!(sign_in.facts().usable && server.load().facts().usable, "it goes on, after a restart too");
     busy.store(0, Ordering::SeqCst);

@@ -348,6 +348,67 @@ async fn a_new_sign_in_that_cannot_be_stored_can_still_be_taken_back() {
     assert_eq!(server.asked("/revoke").len(), 2);
 }
 
+async fn until(what: &str, met: impl Fn() -> bool) {
+    for _ in 0..500 {
+        if met() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("never: {what}");
+}
+
+#[tokio::test]
+async fn tokens_that_nobody_waits_for_any_more_are_taken_back_at_the_server() {
+    let server = Signing::start(usual).await;
+    let sign_in = server.load();
+    let port = || async {
+        let attempt = sign_in.begin(0).await.unwrap();
+        place(&attempt).split(':').nth(1).unwrap().parse::<u16>().unwrap()
+    };
+    // Dropped before the browser came back: there is nothing to take back, and the turn is free at once.
+    let port = port().await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let attempt = sign_in.begin(port).await.unwrap();
+    browse(&attempt, "code=the-code").await;
+    until("the code is exchanged", || server.asked("/token").len() == 1).await;
+    // Dropped while the tokens are on their way, or have just come.
+    drop(attempt);
+    until("both tokens are taken back", || server.asked("/revoke").len() == 2).await;
+
+    // Dropped while somebody looks at what the new sign-in reaches.
+    let mut attempt = begun(&sign_in).await;
+    browse(&attempt, "code=the-code").await;
+    let new = ended(&sign_in, &mut attempt).await.unwrap();
+    team_call(&client(new.looks())).await.unwrap();
+    drop((new, attempt));
+    until("both tokens are taken back", || server.asked("/revoke").len() == 4).await;
+    let kinds: Vec<_> = server.asked("/revoke").iter().map(|r| crate::oauth::form(r, "token_type_hint")).collect();
+    assert_eq!(kinds[2..], ["refresh_token", "access_token"]);
+    assert!(!sign_in.facts().usable && !server.path().exists(), "nothing was kept");
+
+    // Kept: nothing is taken back when it is dropped.
+    let mut attempt = begun(&sign_in).await;
+    browse(&attempt, "code=the-code").await;
+    let new = ended(&sign_in, &mut attempt).await.unwrap();
+    sign_in.adopt(&new).await.unwrap();
+    drop((new, attempt));
+    team_call(&client(&sign_in)).await.unwrap();
+    assert_eq!(server.asked("/revoke").len(), 4);
+}
+
+// The turn may still be held by a sign-in that is being taken back.
+async fn begun(sign_in: &SignIn) -> reader::oauth::Attempt {
+    for _ in 0..500 {
+        match sign_in.begin(0).await {
+            Ok(attempt) => return attempt,
+            Err(OauthError::Busy) => tokio::time::sleep(Duration::from_millis(10)).await,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    panic!("the turn is never free");
+}
+
 #[tokio::test]
 async fn a_sign_in_is_used_by_its_own_slot_at_its_own_server_only() {
     let server = Signing::start(usual).await;
