@@ -130,19 +130,14 @@ pub(crate) fn answer(question: &str, facts: &Facts<'_>, language: Language) -> S
     }
     if let Some(trouble) = facts.trouble {
         let now = pick(language, "The fleet cannot be read now", "Ahora no se puede leer la flota");
-        // Writing into a String cannot fail.
         let _ = write!(text, "\n{now}: {trouble}.");
     }
     let Some(seen) = facts.seen else {
-        if facts.trouble.is_some() {
-            return text;
-        }
-        text.push('\n');
-        text += &say(
-            "The fleet could not be read now. fleetwatchctl status says what is wrong.",
-            "Ahora no se pudo leer la flota. fleetwatchctl status dice qué falla.",
+        let plain = say(
+            "\nThe fleet could not be read now. fleetwatchctl status says what is wrong.",
+            "\nAhora no se pudo leer la flota. fleetwatchctl status dice qué falla.",
         );
-        return text;
+        return if facts.trouble.is_some() { text } else { text + &plain };
     };
     let head = pick(language, "Read at", "Leído a las");
     // Writing into a String cannot fail.
@@ -400,17 +395,8 @@ mod tests {
     }
 
     fn facts<'a>(seen: Option<&'a Seen>, rules: &'a Rules, why: &'a str) -> Facts<'a> {
-        Facts {
-            seen,
-            trouble: None,
-            rules,
-            posted: None,
-            read_at: "12:00 UTC",
-            why,
-            asks_for_change: false,
-            later: false,
-            withdrawn: 0,
-        }
+        let (trouble, posted, read_at) = (None, None, "12:00 UTC");
+        Facts { seen, trouble, rules, posted, read_at, why, asks_for_change: false, later: false, withdrawn: 0 }
     }
 
     fn ask(question: &str, language: Language) -> String {
@@ -497,9 +483,8 @@ mod tests {
             text.contains("no puede proponer") && text.contains("retirado") && text.contains("no se pudo leer"),
             "{text}"
         );
-        let facts = Facts { trouble: Some("ejecute fleetwatchctl login"), ..facts };
-        let text = answer("Hall A", &facts, Language::Spanish);
-        assert!(text.ends_with("\nAhora no se puede leer la flota: ejecute fleetwatchctl login."), "{text}");
+        let text = answer("Hall A", &Facts { trouble: Some("ejecute login"), ..facts }, Language::Spanish);
+        assert!(text.ends_with("\nAhora no se puede leer la flota: ejecute login."), "{text}");
     }
 
     #[test]
