@@ -1,5 +1,6 @@
 //! Reading the fleet through the guard. The one place in this program that asks for a reading; no write tool passes it.
 
+use crate::watch::sign_ins::Standing;
 use host::clock::Clock;
 use policy::tool_policy::{ReadTool, ToolPolicy, check_read_arguments};
 use protocol::canonical::Canonical;
@@ -138,6 +139,17 @@ impl Fleet {
             client.close().await;
         }
         self.known().signed_out = false;
+    }
+
+    /// How the normal sign-in stands. Good is what has read since this program started.
+    pub(crate) fn standing(&self) -> Standing {
+        let Some(facts) = self.live().map(|client| client.sign_in().facts()) else { return Standing::Unknown };
+        let known = self.known();
+        match (facts.is_dead() || known.signed_out, facts.usable && known.last_read_ms.is_some()) {
+            (true, _) => Standing::Over,
+            (false, true) => Standing::Good,
+            (false, false) => Standing::Unknown,
+        }
     }
 
     /// Whether the server did not take the sign-in last time.

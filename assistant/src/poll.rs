@@ -113,6 +113,7 @@ impl Poll {
                 ExecutorSays::Refused(refusal) => return Err(ExecutorError::Refused(refusal)),
                 ExecutorSays::Acked
                 | ExecutorSays::Admitted { .. }
+                | ExecutorSays::Changeable { .. }
                 | ExecutorSays::Hello { .. }
                 | ExecutorSays::Live(_)
                 | ExecutorSays::News { .. }
@@ -130,6 +131,7 @@ impl Poll {
                 ExecutorSays::Acked => {}
                 ExecutorSays::Refused(refusal) => return Err(ExecutorError::Refused(refusal)),
                 ExecutorSays::Admitted { .. }
+                | ExecutorSays::Changeable { .. }
                 | ExecutorSays::Hello { .. }
                 | ExecutorSays::Live(_)
                 | ExecutorSays::News { .. }

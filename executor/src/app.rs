@@ -14,7 +14,7 @@ use hyper::header::HeaderValue;
 use policy::call::{CheckedCall, Tool};
 use policy::gates::SignIn;
 use policy::ids::MasterId;
-use policy::observed::Observed;
+use policy::observed::{Observed, Team};
 use protocol::hello::Isolation;
 use protocol::refusal::{Refusal, RefusalCode};
 use reader::error::ReadError;
@@ -81,17 +81,26 @@ impl App {
     pub(crate) async fn observe(&self, call: &CheckedCall) -> Result<Observed, Refusal> {
         let masters: Vec<MasterId> = call.targets().iter().map(|target| target.master.clone()).collect();
         let reads = self.reads()?;
-        let observed = reads.observe(&masters, call.stream_id().is_some()).await.map_err(|error| {
-            if matches!(error, ReadError::NotSignedIn { .. }) {
-                self.signed_out.store(true, Ordering::Relaxed);
-            }
-            error.refusal()
-        })?;
+        let observed =
+            reads.observe(&masters, call.stream_id().is_some()).await.map_err(|error| self.not_read(&error))?;
+        self.was_read(&observed.team);
+        Ok(observed)
+    }
+
+    /// Takes note of a read that failed, and gives its refusal.
+    pub(crate) fn not_read(&self, error: &ReadError) -> Refusal {
+        if matches!(error, ReadError::NotSignedIn { .. }) {
+            self.signed_out.store(true, Ordering::Relaxed);
+        }
+        error.refusal()
+    }
+
+    /// Takes note of a read that went well.
+    pub(crate) fn was_read(&self, team: &Team) {
         self.signed_out.store(false, Ordering::Relaxed);
         self.last_read_boot_ms.store(self.clock.boot_ms(), Ordering::Relaxed);
-        let names = observed.team.devices.iter().map(|device| (device.id.clone(), device.name.clone())).collect();
+        let names = team.devices.iter().map(|device| (device.id.clone(), device.name.clone())).collect();
         *self.names.lock().unwrap_or_else(PoisonError::into_inner) = names;
-        Ok(observed)
     }
 
     /// Whether the system keeps the daemons apart.

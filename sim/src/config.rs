@@ -38,6 +38,9 @@ pub(crate) struct Config {
     /// The sandbox sign-in sees only the first N rooms (default: all of them).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=5000))]
     pub(crate) sandbox_rooms: Option<u32>,
+    /// The sandbox sign-in's rooms are a team of their own: the normal sign-in sees the others and not these.
+    #[arg(long, requires = "sandbox_rooms")]
+    pub(crate) two_teams: bool,
     /// What goes wrong when a write tool is called.
     #[arg(long, value_name = "KIND")]
     pub(crate) fault: Option<Fault>,
@@ -50,6 +53,9 @@ pub(crate) struct Config {
     /// How long an access token of that server is good for.
     #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u32).range(1..=86_400))]
     pub(crate) oauth_seconds: u32,
+    /// Where that server says that it is, when a TLS front stands before this one: https://127.0.0.1:PORT.
+    #[arg(long, value_name = "URL", requires = "oauth")]
+    pub(crate) public_url: Option<String>,
     /// Exit when standard input ends.
     #[arg(long)]
     pub(crate) stop_with_stdin: bool,
@@ -64,6 +70,8 @@ pub(crate) struct Tokens {
 /// Whose token a request carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Caller {
+    /// The tests' own channel, which sees every room.
+    Everyone,
     /// The normal sign-in.
     Normal,
     /// The sandbox sign-in.
@@ -76,6 +84,7 @@ impl Caller {
     /// The word that stands in the log.
     pub(crate) fn word(self) -> &'static str {
         match self {
+            Self::Everyone => "everyone",
             Self::Normal => "normal",
             Self::Sandbox => "sandbox",
             Self::Unknown => "unknown",

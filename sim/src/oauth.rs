@@ -158,11 +158,8 @@ impl SignIns {
 /// Answers if the request is for the authorization server; gives it back if not.
 pub(crate) async fn answer(world: &World, request: Request<Incoming>, now_ms: i64) -> Result<Reply, Request<Incoming>> {
     let Some(sign_ins) = world.sign_ins() else { return Err(request) };
-    let Some(base) =
-        request.headers().get(HOST).and_then(|host| host.to_str().ok()).map(|host| format!("http://{host}"))
-    else {
-        return Err(request);
-    };
+    let own = || request.headers().get(HOST).and_then(|host| host.to_str().ok()).map(|host| format!("http://{host}"));
+    let Some(base) = world.public_url().map(str::to_owned).or_else(own) else { return Err(request) };
     let asked = Pairs::read(request.uri().query().unwrap_or_default());
     let said = match (request.method(), request.uri().path()) {
         (&Method::GET, "/mcp") if !request.headers().contains_key(AUTHORIZATION) => challenge(&base),

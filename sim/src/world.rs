@@ -25,6 +25,7 @@ pub(crate) struct World {
     read_faults: Mutex<HashMap<String, ReadFault>>,
     model_requests: Mutex<VecDeque<Value>>,
     sign_ins: Option<Mutex<SignIns>>,
+    public_url: Option<String>,
 }
 
 impl World {
@@ -38,11 +39,14 @@ impl World {
             read_faults: Mutex::default(),
             model_requests: Mutex::default(),
             sign_ins: None,
+            public_url: None,
         }
     }
 
-    /// The same with an authorization server whose tokens are good for so many seconds.
-    pub(crate) fn with_sign_ins(mut self, life: u32) -> Self {
+    /// The same with an authorization server whose tokens are good for so many seconds, and which is reached at this address
+    /// when it is not its own.
+    pub(crate) fn with_sign_ins(mut self, life: u32, public_url: Option<String>) -> Self {
+        self.public_url = public_url.map(|url| url.trim_end_matches('/').to_owned());
         self.sign_ins = Some(Mutex::new(SignIns::new(life)));
         self
     }
@@ -50,6 +54,11 @@ impl World {
     /// Who signed in, when people can.
     pub(crate) fn sign_ins(&self) -> Option<&Mutex<SignIns>> {
         self.sign_ins.as_ref()
+    }
+
+    /// Where a front before this server is reached.
+    pub(crate) fn public_url(&self) -> Option<&str> {
+        self.public_url.as_deref()
     }
 
     /// Whose token stands in this `Authorization` header: one of the two files', or one that was given out.

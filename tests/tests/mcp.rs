@@ -139,6 +139,11 @@ fn another_agent_reads_and_proposes_and_a_person_decides() {
     let text = result["content"][0]["text"].as_str().unwrap();
     assert!(text.starts_with("<fleet_data>") && text.matches("</fleet_data>").count() == 1, "{text}");
 
+    let result = agent.call("get_changeable_devices", &json!({}));
+    let devices = result["structuredContent"]["data"]["devices"].as_array().unwrap();
+    assert!(devices.iter().any(|device| device["device_id"] == hall.as_str()), "{result}");
+    assert_eq!(agent.refused("get_changeable_devices", &json!({ "all": true })), "bad_arguments");
+
     let number = agent.propose("batch_recording", &recording("start", &hall, 1));
     assert_eq!(agent.state(number), "pending");
     let pending = agent.call("pending_proposals", &json!({}))["structuredContent"]["proposals"].clone();
@@ -214,7 +219,7 @@ fn the_tools_have_strict_schemas_and_true_hints_by_either_handshake() {
 
 fn check_tools(answer: &Value) {
     let tools = some(answer["result"]["tools"].as_array(), &answer.to_string());
-    assert_eq!(tools.len(), 22, "19 readings without pictures, one that proposes, two that ask");
+    assert_eq!(tools.len(), 23, "19 readings without pictures, what can change, one that proposes, two that ask");
     for tool in tools {
         let name = text(&tool["name"]);
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{name}");

@@ -9,6 +9,7 @@ pub(crate) mod readiness;
 pub(crate) mod replay;
 pub(crate) mod rules;
 pub(crate) mod seen;
+pub(crate) mod sign_ins;
 pub(crate) mod state;
 mod sweep;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use posts::{Channel, PostError, Queued, Timed};
 use protocol::shown::{Language, Worded};
 use rules::Rules;
 use seen::{Readings, Seen};
+use sign_ins::{Account, Standing};
 use state::{Posted, State};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -70,6 +72,24 @@ impl Watch {
         self.take(seen, now);
         self.save();
         self.deliver(clock).await;
+    }
+
+    /// Says which sign-in is over or back. Whoever has just looked has just tried what waits, too.
+    pub(crate) async fn sign_ins(&self, told: &[(Account, Standing)], looked: bool, clock: &Clock) {
+        let posts = {
+            let mut known = self.known();
+            let posts = sign_ins::step(&mut known.state, told, &self.rules, clock.unix());
+            for post in &posts {
+                self.queue(&mut known.state, &Timed::always(post.clone()));
+            }
+            posts.len()
+        };
+        if posts > 0 {
+            self.save();
+        }
+        if posts > 0 || !looked {
+            self.deliver(clock).await;
+        }
     }
 
     fn take(&self, seen: Option<Seen>, now: i64) {
@@ -222,13 +242,17 @@ impl Watch {
     }
 }
 
-/// Watches for ever. Without a sign-in there is nothing to look at; `status` says so.
+/// Watches for ever. Without a sign-in there is nothing to look at; `status` says so, and a post when it was there before.
 pub(crate) async fn run(desk: &Desk) {
     let every = Duration::from_secs(u64::from(desk.watch.rules.behaviour.heartbeat_seconds()));
     loop {
-        if desk.fleet.has_sign_in() {
+        let looked = desk.fleet.has_sign_in();
+        if looked {
             desk.watch.beat(&desk.fleet, &desk.policy, &desk.clock).await;
         }
+        let executor = Standing::of_executor(desk.poll.proposing());
+        let told = [(Account::Normal, desk.fleet.standing()), (Account::Sandbox, executor)];
+        desk.watch.sign_ins(&told, looked, &desk.clock).await;
         tokio::time::sleep(every).await;
     }
 }
@@ -371,6 +395,26 @@ mod tests {
         let body = bad.last().body;
         assert!(bad.count() == 3 && body.contains("1 new") && body.contains("Hall A: offline"), "{body}");
         assert!(!body.contains("Seminar") && !body.contains("room check"), "{body}");
+    }
+
+    #[tokio::test]
+    async fn a_dead_sign_in_is_posted_once_and_its_return_once_across_a_restart_and_a_failed_post() {
+        let (world, taker) = (World::new(), Taker::start(vec![500, 200]).await);
+        let (clock, _) = Clock::dangerous_manual(NOON, 0, "boot");
+        let say = async |standing| {
+            let watch = world.watch(&[&taker]);
+            watch.sign_ins(&[(Account::Normal, standing)], false, &clock).await;
+        };
+        say(Standing::Over).await;
+        assert!(taker.count() == 1 && taker.last().body.contains("fleetwatchctl login"), "{:?}", taker.last());
+        say(Standing::Over).await;
+        assert_eq!(taker.count(), 2, "what was not taken is tried again without a look");
+        say(Standing::Over).await;
+        say(Standing::Unknown).await;
+        assert_eq!(taker.count(), 2);
+        say(Standing::Good).await;
+        say(Standing::Good).await;
+        assert!(taker.count() == 3 && taker.last().body.contains("1 resolved"), "{:?}", taker.last());
     }
 
     #[tokio::test]

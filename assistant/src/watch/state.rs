@@ -4,6 +4,7 @@
 use crate::watch::findings::{Finding, Priority};
 use crate::watch::posts::{Post, Queued};
 use crate::watch::readiness::Verdict;
+use crate::watch::sign_ins::Account;
 use host::files::{self, FileError};
 use protocol::shown::Worded;
 use serde::{Deserialize, Serialize};
@@ -131,6 +132,9 @@ pub(crate) struct State {
     pub(crate) days: Vec<Day>,
     /// The last digest.
     pub(crate) posted: Option<Posted>,
+    /// The sign-ins that were said to be over; an older file has none.
+    #[serde(default)]
+    pub(crate) signed_out: BTreeSet<Account>,
 }
 
 impl Default for State {
@@ -145,6 +149,7 @@ impl Default for State {
             queue: Vec::new(),
             days: Vec::new(),
             posted: None,
+            signed_out: BTreeSet::new(),
         }
     }
 }
@@ -203,6 +208,7 @@ mod tests {
         assert_eq!(State::load(&file), State::default());
         let mut state = State { begun: true, had_units: true, ..State::default() };
         state.day("2031-02-03").looks = 7;
+        state.signed_out.insert(Account::Sandbox);
         state.told.insert("k".into(), Told { verdict: Verdict::NotReady, start: 9 });
         state.save(&file).unwrap();
         assert_eq!(State::load(&file), state);
@@ -232,7 +238,7 @@ mod tests {
         let queued = Queued { channel: "teams".into(), post, until: None, rest: None };
         let state = State { begun: true, queue: vec![queued], ..State::default() };
         let text = serde_json::to_string(&state).unwrap();
-        let old = text.replace(",\"until\":null,\"rest\":null", "");
+        let old = text.replace(",\"until\":null,\"rest\":null", "").replace(",\"signed_out\":[]", "");
         assert_ne!(old, text);
         files::write_private(&file, old.as_bytes()).unwrap();
         assert_eq!(State::load(&file), state);

@@ -6,6 +6,7 @@ use super::must::{must, some};
 use super::proxy::Proxy;
 use super::running::World;
 use super::sim::Sim;
+use super::tls::TlsFront;
 use policy::tool_policy::SHIPPED;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -109,6 +110,21 @@ impl Builder {
             .executor_setting("FLEETWATCH_OAUTH_CALLBACK_PORT", "0")
             .assistant_setting("FLEETWATCH_TOKEN_FILE", "")
             .assistant_setting("FLEETWATCH_OAUTH_CALLBACK_PORT", "0")
+    }
+
+    /// The sandbox sign-in's rooms are a team of their own, over a front that speaks TLS: both daemons in the slot of a real
+    /// team. `front` is led to the fleet once the world is up.
+    #[must_use]
+    pub fn two_teams(mut self, front: &TlsFront) -> Self {
+        self.sim.push("--two-teams".into());
+        let base = front.url();
+        let world = self.sim_option("--public-url", base.trim_end_matches("/mcp")).slot("sandbox");
+        let trusted = front.file("ca.pem").display().to_string();
+        world
+            .executor_setting("FLEETWATCH_EPIPHAN_MCP_URL", &base)
+            .executor_setting("SSL_CERT_FILE", &trusted)
+            .assistant_setting("FLEETWATCH_EPIPHAN_MCP_URL", &base)
+            .assistant_setting("SSL_CERT_FILE", &trusted)
     }
 
     /// What goes wrong at every write; [`super::Sim::set`] can change it later.
