@@ -26,6 +26,7 @@ Environment:
   FLEETWATCH_EXECUTOR_USER       refuse an executor that runs as anybody else (name or uid)
   FLEETWATCH_ASSISTANT_USER      the same for the assistant
   FLEETWATCH_ANTHROPIC_API_KEY   `demo` asks the real model with this key
+  FLEETWATCH_MODEL_KIND          openai: `demo` asks the server of FLEETWATCH_OPENAI_URL
   COLUMNS                        width of cards and tables, 60 to 100
   NO_COLOR                       no colour, whatever its value, unless it is empty";
 

@@ -16,6 +16,7 @@ const TOKEN_LIMIT: u64 = 4096;
 /// Both listen on 127.0.0.1 and nowhere else.
 #[derive(Debug, Parser)]
 #[command(name = "fleetwatch-sim", version)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one independent switch")]
 pub(crate) struct Config {
     /// Port of the MCP server; 0 takes a free one.
     #[arg(long, default_value_t = 0)]

@@ -342,7 +342,7 @@ fn the_inspector_lists_the_tools_reads_and_proposes() {
         must(serde_json::from_str(&said), &said)
     };
     let listed = inspect(&["--method", "tools/list"]);
-    assert_eq!(listed["tools"].as_array().unwrap().len(), 22, "{listed}");
+    assert_eq!(listed["tools"].as_array().unwrap().len(), 23, "{listed}");
     let call = |tool: &str, arguments: &[String]| {
         let mut words = vec!["--method", "tools/call", "--tool-name", tool];
         for argument in arguments {
