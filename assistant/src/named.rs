@@ -8,6 +8,7 @@ use crate::language::{fold, words};
 use crate::later::Other;
 use crate::tools::CHANGEABLE;
 use policy::ids::{MasterId, split_channel_device};
+use policy::observed::Team;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -80,6 +81,14 @@ impl Rooms {
         }
     }
 
+    /// Adds the names of a team that was read before this turn: "Hall A" of the one team is not "Hall 3" of the other, also
+    /// when only the other was read in this turn.
+    pub(crate) fn rivals(&mut self, team: &Team) {
+        for unit in team.devices.iter().take(MAX_UNITS) {
+            self.add(&unit.id, &unit.name);
+        }
+    }
+
     /// Whether the operator's words name every unit that these arguments are for. Several rooms may be named, and rooms
     /// whose names fit equally well are all named. What people here call a room counts as its name.
     pub(crate) fn named(&self, operator: &str, arguments: &Value, venue: &policy::rooms::Rooms) -> bool {
@@ -121,6 +130,16 @@ impl Rooms {
         }
     }
 
+    fn add(&mut self, id: &MasterId, name: &str) {
+        let name: String = name.chars().take(MAX_NAME).collect();
+        self.names.entry(id.as_str().to_owned()).or_insert_with(|| name.clone());
+        let name = split(&name);
+        let names = self.units.entry(id.as_str().to_owned()).or_default();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+
     fn walk(&mut self, value: &Value, depth: usize) {
         if depth > MAX_DEPTH || self.units.len() > MAX_UNITS {
             return;
@@ -130,13 +149,7 @@ impl Rooms {
             Value::Object(members) => {
                 let text = |fields: &[&str]| fields.iter().find_map(|field| members.get(*field)?.as_str());
                 if let Some(id) = text(&ID_FIELDS).and_then(MasterId::new) {
-                    let name: String = text(&NAME_FIELDS).unwrap_or_default().chars().take(MAX_NAME).collect();
-                    self.names.entry(id.as_str().to_owned()).or_insert_with(|| name.clone());
-                    let name = split(&name);
-                    let names = self.units.entry(id.as_str().to_owned()).or_default();
-                    if !names.contains(&name) {
-                        names.push(name);
-                    }
+                    self.add(&id, text(&NAME_FIELDS).unwrap_or_default());
                 }
                 members.values().for_each(|inner| self.walk(inner, depth + 1));
             }

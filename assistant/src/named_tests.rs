@@ -290,3 +290,17 @@ fn a_namesake_is_found_only_when_there_is_one_and_the_list_is_whole() {
         assert_eq!(with(list), [None, None, None]);
     }
 }
+
+#[test]
+fn a_room_of_the_other_team_is_not_taken_for_the_nearest_one_that_can_be_changed() {
+    let venue = policy::rooms::Rooms::default();
+    let mut rooms = Rooms::default();
+    rooms.collect(CHANGEABLE, &changeable(&[("29000000003", "Hall 3")], 1));
+    let team = reader::parse::devices::team(&json!({"devices": [
+        {"Id": "19000000001", "Name": "Hall A", "Model": "Pearl-2", "Status": "online", "Channels": []}]}));
+    rooms.rivals(&team.unwrap());
+    let draft = json!({"device_ids": ["29000000003-1"]});
+    assert!(!rooms.named("record in Hall A", &draft, &venue));
+    assert!(rooms.named("record in Hall 3", &draft, &venue));
+    assert!(rooms.all_named("record in Hall A", &venue).is_empty(), "it is none that can be proposed for");
+}

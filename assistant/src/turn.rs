@@ -356,6 +356,9 @@ impl<'a, 'b> Turn<'a, 'b> {
             Ok(value) => {
                 self.seen.collect(&value);
                 self.rooms.collect(CHANGEABLE, &value);
+                if let Some(last) = self.desk.watch.last() {
+                    self.rooms.rivals(&last.team);
+                }
                 Ok((crate::fleet::quoted(CHANGEABLE, value), false))
             }
             Err(refusal) => Ok((format!("Not read: {}", told(&refusal)), true)),
