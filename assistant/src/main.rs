@@ -1,6 +1,7 @@
 //! `fleetwatch-assistant`: answers questions about the fleet and can only propose a change. It names no decision: the
 //! words for one live in a crate that this program does not depend on (`seed 000, Parts`).
 
+mod changeable;
 mod config;
 mod desk;
 mod doctor;
