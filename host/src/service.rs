@@ -1,6 +1,12 @@
-//! What started this process, and what the system has shut for it. Only looks.
+//! What started this process, and the exit codes that it understands. Only looks.
 
 use std::ffi::OsString;
+
+/// The exit code for what starting again cannot repair: a setting, a file, a credential (`EX_CONFIG` of sysexits). A
+/// service manager that is told so leaves the daemon stopped (docs/commands.md).
+pub const CONFIGURATION: u8 = 78;
+/// The exit code for a command line that was not understood.
+pub const USAGE: u8 = 2;
 
 /// Who starts this process again when it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,15 +50,6 @@ fn judge(pid: u32, parent: u32, lookup: impl Fn(&str) -> Option<OsString>) -> Ma
         (false, false, true) => Manager::Launchd,
         (false, false, false) => Manager::None,
     }
-}
-
-/// Whether the system lets this process gain no rights, and whether it filters its system calls; nothing where the
-/// system does not say.
-#[must_use]
-pub fn confinement() -> Option<(bool, bool)> {
-    let text = std::fs::read_to_string("/proc/self/status").ok()?;
-    let set = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim() != "0");
-    Some((set("NoNewPrivs:")?, set("Seccomp:")?))
 }
 
 #[cfg(test)]
