@@ -2,6 +2,7 @@
 //! text. Nothing here is shipped.
 
 pub mod base64;
+pub mod container;
 pub mod crates;
 pub mod demo;
 pub mod hex;
