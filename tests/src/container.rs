@@ -66,14 +66,28 @@ impl Stage {
     pub fn boot(self) -> Container {
         for (program, package) in [("systemd-nspawn", "systemd-container"), ("nsenter", "util-linux")] {
             let found = Command::new(program).arg("--version").stdout(Stdio::null()).status();
-            assert!(found.is_ok_and(|status| status.success()), "no {program}: apt-get install {package}, or tests/install-peers");
+            assert!(
+                found.is_ok_and(|status| status.success()),
+                "no {program}: apt-get install {package}, or tests/install-peers"
+            );
         }
         let work = must(tempfile::Builder::new().prefix("fw-container-").tempdir(), "a folder");
         let name = some(work.path().file_name().and_then(|name| name.to_str()), "its name").replace('_', "-");
         let log = must(tempfile::NamedTempFile::new(), "a log");
         let mut command = Command::new("setpriv");
         // If this process is killed, so is the container.
-        command.args(["--pdeathsig", "KILL", "unshare", "--mount", "--propagation", "private", "sh", "-c", BOOT, "boot"]);
+        command.args([
+            "--pdeathsig",
+            "KILL",
+            "unshare",
+            "--mount",
+            "--propagation",
+            "private",
+            "sh",
+            "-c",
+            BOOT,
+            "boot",
+        ]);
         command.arg(work.path()).arg(self.folder.path()).arg(name).args(&self.binds);
         let output = || must(log.reopen(), "the log");
         let nspawn = command.stdin(Stdio::null()).stdout(output()).stderr(output()).spawn();

@@ -88,7 +88,9 @@ fn each_socket_is_its_users_alone(system: &Installed) {
     assert_eq!(peer("fleetwatch-assistant", "propose"), executor);
     assert_eq!(peer("anna", "control"), executor);
     assert_eq!(peer("bot", "ask"), assistant);
-    for (user, name) in [("anna", "propose"), ("bot", "propose"), ("bot", "control"), ("fleetwatch-assistant", "control")] {
+    for (user, name) in
+        [("anna", "propose"), ("bot", "propose"), ("bot", "control"), ("fleetwatch-assistant", "control")]
+    {
         assert_eq!(peer(user, name), "EACCES", "{user} on {name}");
     }
     let socket = Path::new("/run/fleetwatch/propose/propose.sock").display().to_string();
@@ -121,7 +123,8 @@ fn one_change_is_proposed_approved_and_written_once(system: &Installed) {
     let number = some(proposed["number"].as_u64(), "its number").to_string();
     let (exit, refused) = system.ctl("bot", &["approvals", "list", "--json"]);
     assert_eq!((exit, system.writes().len()), (1, 0), "whoever may ask may not decide: {refused}");
-    let (exit, text) = system.at_terminal("anna", &json!([["PIN", 2.2, PIN, null]]), &["approvals", "approve", &number]);
+    let (exit, text) =
+        system.at_terminal("anna", &json!([["PIN", 2.2, PIN, null]]), &["approvals", "approve", &number]);
     assert!(exit == 0 && text.contains("channel 1 is recording"), "{exit}: {text}");
     let writes = system.writes();
     assert_eq!(writes.len(), 1, "{writes:?}");
@@ -165,7 +168,8 @@ fn one_that_a_start_cannot_mend_stays_down(system: &Installed) {
     system.write(POLICY, "autonomy: always\n");
     let tried = system.run(None, &["systemctl", "restart", EXECUTOR]);
     assert!(!tried.status.success(), "it started with a bad policy");
-    let how = || ["ActiveState", "ExecMainStatus", "ExecMainStartTimestampMonotonic"].map(|of| system.shown(EXECUTOR, of));
+    let how =
+        || ["ActiveState", "ExecMainStatus", "ExecMainStartTimestampMonotonic"].map(|of| system.shown(EXECUTOR, of));
     let ended = how();
     assert_eq!(ended[..2], ["failed", "78"], "{}", system.journal(EXECUTOR));
     assert!(system.journal(EXECUTOR).contains("autonomy"), "it says what is wrong");
@@ -182,7 +186,8 @@ fn one_that_a_start_cannot_mend_stays_down(system: &Installed) {
 fn nothing_is_left_behind(system: &Installed) {
     system.root(&["systemctl", "stop", "fleetwatch.target"]);
     until(SOON, "the end of all units", || {
-        let active = system.root(&["systemctl", "list-units", "--no-legend", "--plain", "--state=active", "fleetwatch*"]);
+        let active =
+            system.root(&["systemctl", "list-units", "--no-legend", "--plain", "--state=active", "fleetwatch*"]);
         active.lines().all(|line| line.starts_with("fleetwatch-sim")).then_some(())
     });
     for name in ["propose", "control", "ask"] {

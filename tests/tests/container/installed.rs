@@ -19,7 +19,8 @@ const FLEET: &str = "http://127.0.0.1:9101";
 const SOON: Duration = Duration::from_secs(30);
 const POLICY: &str = "autonomy: propose\ndry_run: false\ntimezone: UTC\n";
 /// Anna operates; the bot may only ask.
-const PEOPLE: &str = "u anna -\nm anna fleetwatch-operators\nm anna fleetwatch-agents\nu bot -\nm bot fleetwatch-agents\n";
+const PEOPLE: &str =
+    "u anna -\nm anna fleetwatch-operators\nm anna fleetwatch-agents\nu bot -\nm bot fleetwatch-agents\n";
 /// Shorter waits than in a real installation.
 const QUICK: &str = "[Service]\nWatchdogSec=4s\nRestartSec=300ms\n";
 const SIM: &str = "[Service]

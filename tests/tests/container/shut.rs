@@ -59,7 +59,9 @@ pub(crate) fn running(system: &Installed) {
             some(line, name).trim().to_owned()
         };
         let none = "0000000000000000";
-        for (name, value) in [("NoNewPrivs", "1"), ("Seccomp", "2"), ("CapEff", none), ("CapPrm", none), ("CapBnd", none)] {
+        for (name, value) in
+            [("NoNewPrivs", "1"), ("Seccomp", "2"), ("CapEff", none), ("CapPrm", none), ("CapBnd", none)]
+        {
             assert_eq!(of(name), value, "{daemon}: {name}");
         }
         let uid = system.root(&["id", "-u", &format!("fleetwatch-{daemon}")]);

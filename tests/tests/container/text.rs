@@ -53,7 +53,9 @@ fn the_units_set_nothing_that_the_daemons_do_not_read() {
     let mut seen = 0;
     for daemon in ["executor", "assistant"] {
         for line in unit(&format!("fleetwatch-{daemon}.service")).lines() {
-            let Some(name) = line.strip_prefix("Environment=").and_then(|rest| rest.split('=').next()) else { continue };
+            let Some(name) = line.strip_prefix("Environment=").and_then(|rest| rest.split('=').next()) else {
+                continue;
+            };
             seen += 1;
             assert!(told.contains(&format!("`{name}`")), "{daemon}: {name}");
         }
