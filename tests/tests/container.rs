@@ -14,7 +14,6 @@ use container::shut;
 use fleetwatch_tests::world::{must, skipped, some, until};
 use serde_json::{Value, json};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -37,6 +36,7 @@ fn from_the_units_to_one_write_and_through_every_kind_of_restart() {
     each_socket_is_its_users_alone(&system);
     people_sign_in(&system);
     one_change_is_proposed_approved_and_written_once(&system);
+    everything_is_checked_and_nothing_fails(&system);
     shut::running(&system);
     shut::probed(&system);
     the_port_stays_taken_while_the_executor_is_down(&system);
@@ -76,8 +76,8 @@ fn each_socket_is_its_users_alone(system: &Installed) {
     let (executor, assistant) = (user("fleetwatch-executor"), user("fleetwatch-assistant"));
     for (name, owner, group, mode) in [
         ("propose", assistant, group("fleetwatch-assistant"), 0o600),
-        ("control", executor, group("fleetwatch-operators"), 0o660),
-        ("ask", assistant, group("fleetwatch-agents"), 0o660),
+        ("control", 0, group("fleetwatch-operators"), 0o660),
+        ("ask", 0, group("fleetwatch-agents"), 0o660),
     ] {
         let socket = must(std::fs::symlink_metadata(system.path(&socket(name))), name);
         let found = (socket.file_type().is_socket(), socket.uid(), socket.gid(), socket.mode() & 0o777);
@@ -93,9 +93,12 @@ fn each_socket_is_its_users_alone(system: &Installed) {
     {
         assert_eq!(peer(user, name), "EACCES", "{user} on {name}");
     }
-    let socket = Path::new("/run/fleetwatch/propose/propose.sock").display().to_string();
-    let taken = system.run(Some("fleetwatch-assistant"), &["rm", "-f", &socket]);
-    assert!(!taken.status.success(), "the assistant put another socket in the executor's place");
+    for (user, name) in
+        [("fleetwatch-assistant", "propose"), ("fleetwatch-assistant", "ask"), ("fleetwatch-executor", "control")]
+    {
+        let taken = system.run(Some(user), &["rm", "-f", &socket(name)]);
+        assert!(!taken.status.success(), "{user} can put another socket in the place of {name}");
+    }
 }
 
 fn socket(name: &str) -> String {
@@ -105,7 +108,10 @@ fn socket(name: &str) -> String {
 fn people_sign_in(system: &Installed) {
     let link = r"http://\S+(?=\s)";
     for (words, steps) in [
-        (&["pin", "set"][..], json!([["New PIN", 0.2, PIN, null], ["again", 0.2, PIN, null]])),
+        (
+            &["pin", "set"][..],
+            json!([["Present PIN", 0.2, "", null], ["New PIN", 0.2, PIN, null], ["again", 0.2, PIN, null]]),
+        ),
         (&["login"], json!([[link, 0, "", "normal"]])),
         (&["login", "--sandbox"], json!([["PIN", 0.2, PIN, null], [link, 0, "", "sandbox"]])),
     ] {
@@ -120,7 +126,7 @@ fn one_change_is_proposed_approved_and_written_once(system: &Installed) {
     let words = ["propose", RECORD, "--arguments", &arguments, "--reason", "The lecture begins", "--json"];
     let (exit, proposed) = system.ctl("bot", &words);
     assert_eq!(exit, 0, "{proposed}");
-    let number = some(proposed["number"].as_u64(), "its number").to_string();
+    let number = some(proposed["proposed"][0]["number"].as_u64(), "its number").to_string();
     let (exit, refused) = system.ctl("bot", &["approvals", "list", "--json"]);
     assert_eq!((exit, system.writes().len()), (1, 0), "whoever may ask may not decide: {refused}");
     let (exit, text) =
@@ -129,6 +135,15 @@ fn one_change_is_proposed_approved_and_written_once(system: &Installed) {
     let writes = system.writes();
     assert_eq!(writes.len(), 1, "{writes:?}");
     assert_eq!((&writes[0]["tool"], &writes[0]["token"]), (&json!(RECORD), &json!("sandbox")));
+}
+
+fn everything_is_checked_and_nothing_fails(system: &Installed) {
+    let (exit, report) = system.ctl("anna", &["doctor", "--json"]);
+    assert_eq!(exit, 0, "{report}");
+    let text = report.to_string();
+    for words in ["kept out: the assistant's user opened none", "started by systemd"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
 }
 
 // A person's browser waits, and nobody else gets its port.

@@ -65,8 +65,11 @@ fn the_units_set_nothing_that_the_daemons_do_not_read() {
 
 #[test]
 fn calls_start_no_daemon() {
-    for socket in ["fleetwatch-page.socket", "fleetwatch-propose.socket"] {
-        assert!(unit(socket).lines().any(|line| line == "Service=fleetwatch-waiting.service"), "{socket}");
+    for name in ["ask", "control", "page", "propose"] {
+        let waits = format!("Service=fleetwatch-waiting@{name}.service");
+        let lines = unit(&format!("fleetwatch-{name}.socket"));
+        assert!(lines.lines().any(|line| line == waits), "{name}");
+        assert!(lines.lines().any(|line| line == format!("FileDescriptorName={name}")), "{name}");
     }
-    assert!(unit("fleetwatch-waiting.service").lines().any(|line| line == "ExecStart=/bin/true"));
+    assert!(unit("fleetwatch-waiting@.service").lines().any(|line| line == "ExecStart=/bin/true"));
 }
