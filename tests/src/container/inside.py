@@ -130,8 +130,8 @@ def probe(state, closed, marker, everybodys):
     return {
         "no new privileges": status["NoNewPrivs"].strip(),
         "system calls filtered": status["Seccomp"].strip(),
-        "rights": status["CapEff"].strip(),
-        "rights ever": status["CapBnd"].strip(),
+        "rights": "some" if int(status["CapEff"], 16) else "none",
+        "rights ever": "some" if int(status["CapBnd"], 16) else "none",
         "umask": f"{mask:04o}",
         "write to its state": made_file,
         "write to /usr": tried(lambda: made("/usr/fleetwatch-probe")),
