@@ -139,6 +139,7 @@ def probe(state, closed, marker, everybodys):
         "write where all may": tried(lambda: made(f"{everybodys}/probe")),
         "look into /home": tried(lambda: os.listdir("/home")),
         "look into the other's state": tried(lambda: os.listdir(closed)),
+        "mode of the other's state": f"{os.stat(closed).st_mode & 0o777:04o}",
         "see a file in /tmp": tried(lambda: os.stat(marker)),
         "see other processes": tried(lambda: os.stat("/proc/1")),
         "set a group bit": set_group,
