@@ -3,6 +3,7 @@
 
 pub mod base64;
 pub mod conformance;
+pub mod container;
 pub mod crates;
 pub mod demo;
 pub mod hex;
