@@ -1,7 +1,7 @@
 //! The settings, from the environment. A bad value is an error that names the setting and what to do; nothing is guessed.
 
 use host::secret::SecretText;
-use host::{files, socket};
+use host::{credentials, files, socket};
 use policy::call::Slot;
 use reader::token;
 use reqwest::Url;
@@ -19,6 +19,9 @@ const CALLBACK_PORT: u16 = 8765;
 const MAX_MODEL_NAME: usize = 100;
 /// Longest API key that is sent.
 const MAX_KEY: usize = 512;
+
+/// What an error of the command line is called.
+const COMMAND_LINE: &str = "command line";
 
 /// Everything the assistant is told from outside.
 #[derive(Debug)]
@@ -88,6 +91,13 @@ impl ModelKind {
         }
     }
 
+    fn credential(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic-api-key",
+            Self::OpenAi => "openai-api-key",
+        }
+    }
+
     fn key_file_setting(self) -> &'static str {
         match self {
             Self::Anthropic => "FLEETWATCH_ANTHROPIC_API_KEY_FILE",
@@ -122,6 +132,11 @@ impl ConfigError {
     fn new(name: &str, what: impl Into<String>) -> Self {
         Self { name: name.to_owned(), what: what.into() }
     }
+
+    /// Whether the command line was not understood.
+    pub(crate) fn is_usage(&self) -> bool {
+        self.name == COMMAND_LINE
+    }
 }
 
 impl fmt::Display for ConfigError {
@@ -145,7 +160,7 @@ impl Config {
         for argument in arguments {
             if argument != "--stop-with-stdin" {
                 return Err(ConfigError::new(
-                    "command line",
+                    COMMAND_LINE,
                     "only --stop-with-stdin is known; settings are in the environment",
                 ));
             }
@@ -209,12 +224,19 @@ fn needed_path(lookup: Lookup<'_>, name: &str) -> Result<PathBuf, ConfigError> {
     path(lookup, name)?.ok_or_else(|| missing(name, "a folder's full path"))
 }
 
+// A secret's file: where it is set, else the service manager's credential of this name.
+fn secret_file(lookup: Lookup<'_>, name: &str, credential: &str) -> Result<Option<PathBuf>, ConfigError> {
+    let given = lookup(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folder = credentials::as_folder(lookup(credentials::FOLDER));
+    credentials::choose(given, credential, folder.as_deref()).map_err(|what| ConfigError::new(name, what))
+}
+
 // One file for both slots would be one sign-in that reads and writes for everybody.
 fn token_file(lookup: Lookup<'_>, state_dir: &Path) -> Result<PathBuf, ConfigError> {
     const NAME: &str = "FLEETWATCH_TOKEN_FILE";
     let store = text(lookup, token::STORE)?;
     token::check_store(store.as_deref()).map_err(|what| ConfigError::new(token::STORE, what))?;
-    let ours = path(lookup, NAME)?.unwrap_or_else(|| state_dir.join("token"));
+    let ours = secret_file(lookup, NAME, "token")?.unwrap_or_else(|| state_dir.join("token"));
     let theirs = path(lookup, "FLEETWATCH_SANDBOX_TOKEN_FILE")?;
     if theirs.is_some_and(|theirs| files::same_file(&ours, &theirs)) {
         return Err(ConfigError::new(
@@ -245,7 +267,7 @@ fn executor_uid(lookup: Lookup<'_>) -> Result<u32, ConfigError> {
 fn posts(lookup: Lookup<'_>) -> Result<PostSettings, ConfigError> {
     const CHANNEL: &str = "FLEETWATCH_SLACK_CHANNEL";
     const LANG: &str = "FLEETWATCH_POST_LANG";
-    let token = path(lookup, "FLEETWATCH_SLACK_TOKEN_FILE")?;
+    let token = secret_file(lookup, "FLEETWATCH_SLACK_TOKEN_FILE", "slack-token")?;
     let slack_token = match (token, text(lookup, CHANNEL)?) {
         (None, None) => None,
         (Some(token), Some(channel)) => Some((token, channel)),
@@ -262,10 +284,10 @@ fn posts(lookup: Lookup<'_>) -> Result<PostSettings, ConfigError> {
         Some(_) => return Err(ConfigError::new(LANG, "is neither en nor es")),
     };
     Ok(PostSettings {
-        ntfy_url_file: path(lookup, "FLEETWATCH_NTFY_URL_FILE")?,
-        slack_url_file: path(lookup, "FLEETWATCH_SLACK_URL_FILE")?,
+        ntfy_url_file: secret_file(lookup, "FLEETWATCH_NTFY_URL_FILE", "ntfy-url")?,
+        slack_url_file: secret_file(lookup, "FLEETWATCH_SLACK_URL_FILE", "slack-url")?,
         slack_token,
-        teams_url_file: path(lookup, "FLEETWATCH_TEAMS_URL_FILE")?,
+        teams_url_file: secret_file(lookup, "FLEETWATCH_TEAMS_URL_FILE", "teams-url")?,
         spanish,
     })
 }
@@ -320,14 +342,14 @@ fn model_name(lookup: Lookup<'_>, kind: ModelKind) -> Result<Option<String>, Con
 
 fn api_key(lookup: Lookup<'_>, kind: ModelKind) -> Result<Option<SecretText>, ConfigError> {
     let (name, file) = (kind.key_setting(), kind.key_file_setting());
-    let (name, key) = match (text(lookup, name)?, path(lookup, file)?) {
+    let (name, key) = match (text(lookup, name)?, secret_file(lookup, file, kind.credential())?) {
         (None, None) => return Ok(None),
         (Some(_), Some(_)) => {
             return Err(ConfigError::new(file, format!("and {name} are both set; keep one of them")));
         }
         (Some(text), None) => (name, SecretText::from(text)),
         (None, Some(path)) => {
-            let read = files::read_secret(&path, files::Owner::Me);
+            let read = credentials::read(&path);
             (file, read.map_err(|error| ConfigError::new(file, error.to_string()))?)
         }
     };
@@ -416,6 +438,25 @@ mod tests {
             assert_eq!(error.name, name, "{error}");
             assert!(!error.to_string().contains("hunter2"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_secret_without_a_setting_is_the_service_managers_credential() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut settings = base();
+        settings.insert(credentials::FOLDER, folder.path().display().to_string());
+        assert_eq!(read(&settings).unwrap().token_file, PathBuf::from("/var/lib/a/token"));
+        for name in ["token", "slack-url", "ntfy-url", "teams-url"] {
+            std::fs::write(folder.path().join(name), "x").unwrap();
+        }
+        let config = read(&settings).unwrap();
+        assert_eq!(config.token_file, folder.path().join("token"));
+        let posts = [config.posts.slack_url_file, config.posts.ntfy_url_file, config.posts.teams_url_file];
+        assert_eq!(posts, ["slack-url", "ntfy-url", "teams-url"].map(|name| Some(folder.path().join(name))));
+        settings.insert("FLEETWATCH_TOKEN_FILE", "other".to_owned());
+        assert_eq!(read(&settings).unwrap().token_file, folder.path().join("other"));
+        std::fs::write(folder.path().join("slack-token"), "x").unwrap();
+        assert_eq!(read(&settings).unwrap_err().name, "FLEETWATCH_SLACK_CHANNEL");
     }
 
     #[test]

@@ -12,8 +12,10 @@ use crate::units::Units;
 use crate::watch::Watch;
 use crate::watch::posts::Channel;
 use crate::watch::rules::Rules;
+use host::activation::ActivationError;
 use host::clock::{Clock, ClockError};
 use host::files::{self, FileError, Owner};
+use host::service::{CONFIGURATION, USAGE};
 use host::socket::{self, SocketError};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -26,6 +28,7 @@ use reader::endpoint::{Endpoint, EndpointError};
 use reader::session::{self, ReadClient};
 use reader::token::{SignIn, SignInError, Which};
 use std::fmt;
+use std::os::unix::net::UnixListener as StdListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,12 +65,16 @@ pub(crate) struct Desk {
 pub(crate) enum StartError {
     /// The system's clock.
     Clock(ClockError),
+    /// A setting or the command line.
+    Config(ConfigError),
     /// The address of the fleet.
     Endpoint(EndpointError),
     /// A file or folder.
     File(FileError),
     /// The group of those who may ask is missing.
     Group,
+    /// What the service manager handed over.
+    Handed(ActivationError),
     /// The model's client.
     Model(model::SetupError),
     /// Where the watcher posts.
@@ -76,6 +83,8 @@ pub(crate) enum StartError {
     Policy(PolicyError),
     /// The client for the fleet.
     Reader(session::SetupError),
+    /// The system gives no runtime.
+    Runtime(std::io::Error),
     /// The sign-in's file.
     SignIn(SignInError),
     /// The sign-in that it was given is over, and only whoever gave it can put another in its place.
@@ -90,15 +99,18 @@ impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Clock(error) => write!(f, "{error}"),
+            Self::Config(error) => write!(f, "{error}"),
             Self::Endpoint(error) => write!(f, "FLEETWATCH_EPIPHAN_MCP_URL: {error}"),
             Self::File(error) => write!(f, "{error}"),
             Self::Group => {
                 write!(f, "ask.sock: this machine has no group {ASKERS}; make it and put those who may ask into it")
             }
+            Self::Handed(error) => write!(f, "{error}"),
             Self::Model(error) => write!(f, "{error}"),
             Self::Posts(error) => write!(f, "{error}"),
             Self::Policy(error) => write!(f, "{error}"),
             Self::Reader(error) => write!(f, "{error}"),
+            Self::Runtime(error) => write!(f, "no runtime: {error}"),
             Self::SignIn(error) => write!(f, "FLEETWATCH_TOKEN_FILE: {error}"),
             Self::SignInOver(words) => write!(f, "FLEETWATCH_TOKEN_FILE: {}", words.en),
             Self::Socket(error) => write!(f, "{error}"),
@@ -111,26 +123,25 @@ impl fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
-/// The configuration is bad; starting again will not help.
-pub(crate) const BAD_CONFIGURATION: u8 = 2;
-/// As `EX_CONFIG` of sysexits: a service manager that is told so does not start it again (docs/commands.md).
-const SIGN_IN_OVER: u8 = 78;
-
 impl StartError {
-    /// The exit code: 2 when somebody has to change a setting or a file, 78 when the sign-in that it was given is over, 1 for
-    /// anything else.
+    /// The exit code: 78 when somebody has to change a setting, a file or a credential, 2 when the command line was not
+    /// understood, 1 for anything else.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Clock(_) | Self::Reader(_) | Self::Socket(_) => 1,
-            Self::SignInOver(_) => SIGN_IN_OVER,
-            Self::Endpoint(_)
+            Self::Config(error) if error.is_usage() => USAGE,
+            Self::Socket(error) if error.needs_a_person() => CONFIGURATION,
+            Self::Clock(_) | Self::Reader(_) | Self::Runtime(_) | Self::Socket(_) => 1,
+            Self::Config(_)
+            | Self::Endpoint(_)
             | Self::File(_)
             | Self::Group
+            | Self::Handed(_)
             | Self::Model(_)
             | Self::Policy(_)
             | Self::Posts(_)
             | Self::SignIn(_)
-            | Self::Zone(_) => BAD_CONFIGURATION,
+            | Self::SignInOver(_)
+            | Self::Zone(_) => CONFIGURATION,
         }
     }
 }
@@ -218,11 +229,20 @@ impl Askers {
     }
 }
 
-/// `ask.sock`, in a folder that is made when it is missing.
+/// `ask.sock`: what was handed over, or bound here in a folder that is made when it is missing.
 ///
 /// # Errors
 /// [`StartError`] when the folder or the socket is not safe.
-pub(crate) fn ask_socket(path: &Path, askers: Askers) -> Result<UnixListener, StartError> {
+pub(crate) fn ask_socket(
+    path: &Path,
+    executor_uid: u32,
+    handed: Option<StdListener>,
+) -> Result<UnixListener, StartError> {
+    if let Some(listener) = handed {
+        let most = if executor_uid == socket::my_uid() { 0o600 } else { 0o660 };
+        return socket::adopt(listener, path, most).map_err(StartError::Socket);
+    }
+    let askers = Askers::of(executor_uid)?;
     if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
         files::ensure_private_dir(folder).map_err(StartError::File)?;
     }
@@ -273,14 +293,14 @@ mod tests {
         }
         assert_eq!(chosen(false, Some(71)).unwrap(), Askers { mode: 0o660, group: Some(71) });
         let missing = chosen(false, None).unwrap_err();
-        assert!(missing.exit_code() == 2 && missing.to_string().contains("fleetwatch-agents"), "{missing}");
+        assert!(missing.exit_code() == 78 && missing.to_string().contains("fleetwatch-agents"), "{missing}");
     }
 
     #[tokio::test]
     async fn the_socket_of_a_single_user_is_for_that_user_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ask").join("ask.sock");
-        let _listener = ask_socket(&path, Askers::of(socket::my_uid()).unwrap()).unwrap();
+        let _listener = ask_socket(&path, socket::my_uid(), None).unwrap();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
 }

@@ -55,7 +55,6 @@ pub(crate) async fn serve(listener: UnixListener, desk: Arc<Desk>) {
         };
         let desk = Arc::clone(&desk);
         tokio::spawn(async move {
-            tracing::info!(uid, "an asker connected");
             if let Err(error) = greet(stream, uid, &desk).await {
                 tracing::info!(uid, %error, "an asker's connection ended");
             }
@@ -83,7 +82,12 @@ async fn greet(stream: UnixStream, uid: u32, desk: &Desk) -> Result<(), LinkErro
         return Ok(());
     }
     let (mut asker, mut parts) = (Asker::new(uid), Parts::default());
+    let mut first = true;
     while let Some(request) = hear.recv(IDLE).await? {
+        // A hello alone is no asker: the watchdog says it every few seconds.
+        if std::mem::take(&mut first) {
+            tracing::info!(uid, "an asker connected");
+        }
         let mut teller = Teller::new(&mut say, request.id);
         tokio::select! {
             answered = answer(desk, (&mut asker, &mut parts), request.say, &mut teller) => answered?,

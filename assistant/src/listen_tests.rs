@@ -10,7 +10,7 @@ type Asker = Link<Request<AskerSays>, Reply<AssistantSays>>;
 async fn served(script: Vec<Scripted>) -> (PathBuf, crate::testing::ExecutorDouble, tempfile::TempDir) {
     let World { folder, executor, model: _, desk } = World::new(script).await;
     let path = folder.path().join("ask").join("ask.sock");
-    let listener = crate::desk::ask_socket(&path, crate::desk::Askers::of(host::socket::my_uid()).unwrap()).unwrap();
+    let listener = crate::desk::ask_socket(&path, host::socket::my_uid(), None).unwrap();
     tokio::spawn(serve(listener, Arc::new(desk)));
     (path, executor, folder)
 }

@@ -1,6 +1,7 @@
 //! `fleetwatch-assistant`: answers questions about the fleet and can only propose a change. It names no decision: the
 //! words for one live in a crate that this program does not depend on (`seed 000, Parts`).
 
+mod alive;
 mod config;
 mod desk;
 mod doctor;
@@ -30,29 +31,18 @@ mod units;
 mod watch;
 
 use config::Config;
-use desk::{BAD_CONFIGURATION, Desk, StartError};
+use desk::{Desk, StartError};
+use host::activation::{Handed, Kind};
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+/// The descriptor that askers are served on, as a socket unit names it.
+const ASK: &str = "ask";
+
 fn main() -> ExitCode {
     host::log::to_stderr("fleetwatch_assistant");
-    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let config = match Config::read(&arguments, &|name| std::env::var_os(name)) {
-        Ok(config) => config,
-        Err(error) => {
-            tracing::error!("{error}");
-            return ExitCode::from(BAD_CONFIGURATION);
-        }
-    };
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            tracing::error!(%error, "the runtime cannot be made");
-            return ExitCode::FAILURE;
-        }
-    };
-    match runtime.block_on(run(config)) {
+    match start() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("{error}");
@@ -61,18 +51,30 @@ fn main() -> ExitCode {
     }
 }
 
-async fn run(config: Config) -> Result<(), StartError> {
+// What is settled before there is a second thread.
+fn start() -> Result<(), StartError> {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let config = Config::read(&arguments, &|name| std::env::var_os(name)).map_err(StartError::Config)?;
+    let handed = host::activation::take(&[(ASK, Kind::Unix)]).map_err(StartError::Handed)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Runtime)?;
+    runtime.block_on(run(config, handed))
+}
+
+async fn run(config: Config, mut handed: Handed) -> Result<(), StartError> {
     let stop = host::stop::stop_requested(config.stop_with_stdin);
-    let (path, askers) = (config.ask_socket(), desk::Askers::of(config.executor_uid)?);
+    let (path, executor) = (config.ask_socket(), config.executor_uid);
     let desk = Arc::new(Desk::new(config)?);
-    let listener = desk::ask_socket(&path, askers)?;
+    let listener = desk::ask_socket(&path, executor, handed.unix(ASK))?;
     tracing::info!(socket = %path.display(), "{} is ready", protocol::hello::BUILD);
+    host::notify::ready(&format!("answers on {}", path.display()));
     tokio::select! {
         () = stop => {}
         () = desk.poll.run() => {}
         () = watch::run(&desk) => {}
         () = listen::serve(listener, Arc::clone(&desk)) => {}
+        () = host::notify::keep_alive(|| alive::prove(&path)) => {}
     }
+    host::notify::stopping();
     // Whatever is open is dropped now, and the executor withdraws what was not finished.
     Ok(())
 }

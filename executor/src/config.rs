@@ -2,6 +2,7 @@
 //! permissive default.
 
 use crate::notify::Kind;
+use host::credentials;
 use policy::behaviour::{Autonomy, Behaviour};
 use policy::call::Slot;
 use policy::fence::Fence;
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// The setting that names the writing sign-in's file.
 pub(crate) const TOKEN: &str = "FLEETWATCH_SANDBOX_TOKEN_FILE";
 
-/// Why the executor does not start: exit code 2.
+/// Why the executor does not start: exit code 78.
 #[derive(Debug)]
 pub struct ConfigError(pub(crate) String);
 
@@ -114,6 +115,13 @@ fn absolute(name: &str, value: String) -> Result<PathBuf, ConfigError> {
     if path.is_absolute() { Ok(path) } else { Err(ConfigError(format!("{name} must be a path from /"))) }
 }
 
+// A secret's file: where it is set, else the service manager's credential of this name.
+fn secret_file(name: &str, credential: &str) -> Result<Option<PathBuf>, ConfigError> {
+    let given = text(name)?.map(PathBuf::from);
+    credentials::choose(given, credential, credentials::folder().as_deref())
+        .map_err(|what| ConfigError(format!("{name} {what}")))
+}
+
 fn slot() -> Result<Slot, ConfigError> {
     let word = text("FLEETWATCH_SLOT")?;
     word.as_deref().map_or(Ok(Slot::Sandbox), |word| {
@@ -136,7 +144,8 @@ fn port(name: &str, other: u16) -> Result<u16, ConfigError> {
 /// One file for both slots would be one sign-in that reads and writes for everybody.
 fn token_file(state: &Path, slot: Slot) -> Result<PathBuf, ConfigError> {
     check_store(text(STORE)?.as_deref()).map_err(|what| ConfigError(format!("{STORE}: {what}")))?;
-    let ours = path_or(TOKEN, || state.join(format!("{}-token", slot.as_str())))?;
+    let name = format!("{}-token", slot.as_str());
+    let ours = secret_file(TOKEN, &name)?.unwrap_or_else(|| state.join(&name));
     let theirs = text("FLEETWATCH_TOKEN_FILE")?.map(PathBuf::from);
     if theirs.is_some_and(|theirs| host::files::same_file(&ours, &theirs)) {
         return Err(ConfigError(format!(
@@ -150,7 +159,10 @@ fn notify() -> Result<Option<(Kind, PathBuf)>, ConfigError> {
     let Some(word) = text("FLEETWATCH_NOTIFY")? else { return Ok(None) };
     let kind = Kind::from_text(&word)
         .ok_or_else(|| ConfigError("FLEETWATCH_NOTIFY must be ntfy, slack or teams".to_owned()))?;
-    Ok(Some((kind, path("FLEETWATCH_NOTIFY_URL_FILE")?)))
+    const FILE: &str = "FLEETWATCH_NOTIFY_URL_FILE";
+    let file = secret_file(FILE, "notify-url")?;
+    let missing = || ConfigError(format!("{FILE} is not set; set it to a 0600 file with the address"));
+    Ok(Some((kind, file.ok_or_else(missing)?)))
 }
 
 fn assistant_uid() -> Result<u32, ConfigError> {

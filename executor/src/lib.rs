@@ -5,6 +5,7 @@
 //! `store::proposal` → `card` → `decide` → `store::consume` → `run` → `recheck` → `backends::epiphan::write` →
 //! `store::outcome`.
 
+mod alive;
 mod app;
 mod assistant_link;
 mod backends;
@@ -19,6 +20,7 @@ pub mod decide;
 mod desk;
 mod intake;
 mod keep;
+mod launch;
 mod listen;
 mod login;
 mod mac;
@@ -33,5 +35,6 @@ pub mod store;
 mod sweep;
 
 pub use config::ConfigError;
+pub use launch::Launch;
 pub use principals::Person;
 pub use serve::{ServeError, serve};

@@ -6,7 +6,10 @@ use crate::config::ConfigError;
 use crate::control_link;
 use crate::desk::Desk;
 use crate::intake::Intake;
+use crate::launch::{CONTROL, PROPOSE};
+use crate::serve::ServeError;
 use crate::store::{StoreError, audit::Step};
+use host::activation::Handed;
 use serde_json::json;
 use std::collections::VecDeque;
 use std::future::Future;
@@ -23,17 +26,24 @@ const MOST: usize = 32;
 /// page's server does not survive a failed accept, so it must never meet one.
 pub(crate) const DESCRIPTORS: u64 = 1_024;
 
-/// Binds both sockets: `propose.sock` 0600, `control.sock` 0660 for the operators' group.
-pub(crate) fn bind(app: &App) -> Result<(UnixListener, UnixListener), ConfigError> {
+/// Both sockets: `propose.sock` 0600, `control.sock` 0660 for the operators' group. What was handed over is listened on
+/// anew, the other is bound here.
+pub(crate) fn bind(app: &App, handed: &mut Handed) -> Result<(UnixListener, UnixListener), ServeError> {
     let single = app.config.single_user();
-    let operators = if single { None } else { Some(operators_group()?) };
     let mode = if single { 0o600 } else { 0o660 };
-    let bound = |folder: &str, name: &str, mode, group| {
-        host::socket::bind(&app.config.run.join(folder).join(name), mode, group)
-            .map_err(|e| ConfigError(format!("{name}: {e}")))
+    let at = |folder: &str, name: &str| app.config.run.join(folder).join(name);
+    let propose = at("propose", "propose.sock");
+    let propose = match handed.unix(PROPOSE) {
+        Some(listener) => host::socket::adopt(listener, &propose, 0o600),
+        None => host::socket::bind(&propose, 0o600, None),
     };
-    let propose = bound("propose", "propose.sock", 0o600, None)?;
-    let control = bound("control", "control.sock", mode, operators)?;
+    let propose = propose.map_err(|error| ServeError::Socket("propose.sock", error))?;
+    let control = at("control", "control.sock");
+    let control = match handed.unix(CONTROL) {
+        Some(listener) => host::socket::adopt(listener, &control, mode),
+        None => host::socket::bind(&control, mode, if single { None } else { Some(operators_group()?) }),
+    };
+    let control = control.map_err(|error| ServeError::Socket("control.sock", error))?;
     Ok((propose, control))
 }
 

@@ -2,7 +2,6 @@
 //! (`seed 000, Non-goals`). A ping that does not arrive changes nothing: the card waits on the page all the same.
 
 use crate::config::ConfigError;
-use host::files::{Owner, read_secret};
 use protocol::ids::ProposalNumber;
 use reader::webhook::Webhook;
 use reqwest::RequestBuilder;
@@ -53,7 +52,7 @@ impl Notifier {
     /// # Errors
     /// [`ConfigError`] with what to do; it never holds the address.
     pub(crate) fn load(kind: Kind, path: &Path) -> Result<Self, ConfigError> {
-        let address = read_secret(path, Owner::Me).map_err(|e| ConfigError(e.to_string()))?;
+        let address = host::credentials::read(path).map_err(|e| ConfigError(e.to_string()))?;
         let hook =
             Webhook::new(address, PATIENCE).map_err(|error| ConfigError(format!("{}: {error}", path.display())))?;
         Ok(Self { kind, hook })

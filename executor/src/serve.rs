@@ -1,11 +1,13 @@
 //! Start and stop: settings, store, sockets, page, in that order, so that nothing listens before the store is settled.
 
+use crate::alive;
 use crate::app::App;
 use crate::backends::epiphan::wire::Destination;
 use crate::codes::PageCodes;
 use crate::config::{Config, ConfigError};
 use crate::desk::Desk;
 use crate::intake::Intake;
+use crate::launch::{Launch, PAGE};
 use crate::listen;
 use crate::notify::Notifier;
 use crate::page::{self, PageSettings};
@@ -15,7 +17,10 @@ use crate::store::audit::Step;
 use crate::store::{Started, Store, StoreError, StoreHandle};
 use crate::sweep::{offer_endings, sweep};
 use control::status::Witness;
+use host::activation::ActivationError;
 use host::clock::Clock;
+use host::service::{CONFIGURATION, USAGE};
+use host::socket::SocketError;
 use policy::call::Tool;
 use policy::limits;
 use protocol::shown::Worded;
@@ -34,24 +39,34 @@ use std::time::Duration;
 pub enum ServeError {
     /// A setting, file or folder is wrong; starting again does not help.
     Config(ConfigError),
+    /// What the service manager handed over cannot be used; starting again does not help.
+    Handed(ActivationError),
     /// The page's server ended; the service manager starts the executor again.
     Page(String),
     /// A restore is staged; the next start takes it up.
     Restore,
+    /// The system gives no runtime.
+    Runtime(std::io::Error),
     /// The sign-in that it was given is over, and only whoever gave it can put another in its place.
     SignInOver(Worded),
+    /// A Unix socket cannot be served.
+    Socket(&'static str, SocketError),
     /// The store could not be opened or settled.
     Store(StoreError),
+    /// The command line was not understood.
+    Usage(&'static str),
 }
 
 impl ServeError {
-    /// The exit code: 2 when a setting is wrong, 78 when the sign-in that it was given is over, 1 for anything else.
+    /// The exit code: 78 when starting again cannot repair it, 2 when the command line was not understood, 1 for anything
+    /// else.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Config(_) => 2,
-            Self::SignInOver(_) => SIGN_IN_OVER,
-            Self::Page(_) | Self::Restore | Self::Store(_) => 1,
+            Self::Config(_) | Self::Handed(_) | Self::SignInOver(_) => CONFIGURATION,
+            Self::Socket(_, error) if error.needs_a_person() => CONFIGURATION,
+            Self::Page(_) | Self::Restore | Self::Runtime(_) | Self::Socket(..) | Self::Store(_) => 1,
+            Self::Usage(_) => USAGE,
         }
     }
 }
@@ -60,15 +75,25 @@ impl fmt::Display for ServeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Config(error) => write!(f, "{error}"),
+            Self::Handed(error) => write!(f, "{error}"),
             Self::Page(why) => write!(f, "approval page: {why}"),
             Self::Restore => f.write_str("a restore is staged; start the executor again to take it up"),
+            Self::Runtime(error) => write!(f, "no runtime: {error}"),
             Self::SignInOver(words) => write!(f, "{}: {}", crate::config::TOKEN, words.en),
+            Self::Socket(name, error) => write!(f, "{name}: {error}"),
             Self::Store(error) => write!(f, "{error}"),
+            Self::Usage(words) => f.write_str(words),
         }
     }
 }
 
 impl std::error::Error for ServeError {}
+
+impl From<ActivationError> for ServeError {
+    fn from(error: ActivationError) -> Self {
+        Self::Handed(error)
+    }
+}
 
 impl From<ConfigError> for ServeError {
     fn from(error: ConfigError) -> Self {
@@ -82,37 +107,41 @@ impl From<StoreError> for ServeError {
     }
 }
 
-/// As `EX_CONFIG` of sysexits: a service manager that is told so does not start it again (docs/commands.md).
-const SIGN_IN_OVER: u8 = 78;
 /// How long a stop waits for a run: its reads, its write and its read-back.
 const LAST_RUN: Duration = Duration::from_secs(100);
 
-/// Runs the executor until SIGINT, SIGTERM or, with `stop_with_stdin`, the end of standard input.
+/// Runs the executor until SIGINT, SIGTERM or, where the launch says so, the end of standard input.
 ///
 /// # Errors
 /// [`ServeError`] when it cannot start or its page dies.
-pub async fn serve(stop_with_stdin: bool) -> Result<(), ServeError> {
+pub async fn serve(launch: Launch) -> Result<(), ServeError> {
+    let Launch { config, mut handed, stop_with_stdin } = launch;
     // Before anything listens: a signal from here on is a clean stop.
     let mut stop = std::pin::pin!(host::stop::stop_requested(stop_with_stdin));
     host::descriptors::ensure(listen::DESCRIPTORS).map_err(|error| ConfigError(error.to_string()))?;
-    let app = start()?;
-    let (propose, control) = listen::bind(&app)?;
+    let app = start(config)?;
+    let (propose, control) = listen::bind(&app, &mut handed)?;
     let intake = Arc::new(Intake::new(&app));
     let desk = Desk::new(&app, &intake);
     let settings =
         PageSettings { port: app.config.page_port, state_dir: app.config.state.clone(), clock: app.clock.clone() };
-    let mut page = page::start(desk.clone(), settings).await.map_err(|e| ServeError::Page(e.to_string()))?;
+    let mut page = page::start(desk.clone(), settings, handed.loopback(PAGE))
+        .await
+        .map_err(|e| ServeError::Page(e.to_string()))?;
     // Set once; nobody else sets it.
     let _ = app.page.set(page.address.clone());
     tracing::info!(page = page.address, isolation = app.isolation().as_str(), "fleetwatch-executor is up");
+    host::notify::ready(&format!("approval page on {}; isolation {}", page.address, app.isolation().as_str()));
     let ended = tokio::select! {
         () = &mut stop => Ok(()),
         () = listen::serve_propose(app.clone(), intake.clone(), propose) => Ok(()),
         () = listen::serve_control(app.clone(), desk, control) => Ok(()),
         why = page.failed() => Err(ServeError::Page(why.to_string())),
         () = sweep(&app, &intake) => Ok(()),
+        () = host::notify::keep_alive(|| alive::prove(&app)) => Ok(()),
         () = app.restore_staged.notified() => Err(ServeError::Restore),
     };
+    host::notify::stopping();
     // A run that has begun is finished before the process goes; no other begins.
     app.stopping.store(true, Ordering::SeqCst);
     let _last = tokio::time::timeout(LAST_RUN, app.one_run.lock()).await;
@@ -125,8 +154,7 @@ pub async fn serve(stop_with_stdin: bool) -> Result<(), ServeError> {
     ended
 }
 
-fn start() -> Result<Arc<App>, ServeError> {
-    let config = Config::from_environment()?;
+fn start(config: Config) -> Result<Arc<App>, ServeError> {
     let clock = Clock::system().map_err(|e| ConfigError(e.to_string()))?;
     let registry = Registry::load(&config.principals, &clock)?;
     let zone = jiff::tz::TimeZone::get(config.behaviour.timezone()).map_err(|e| {

@@ -3,11 +3,14 @@
 //! Nothing here knows what Fleetwatch is for. Everything that can go wrong is an error that names the place,
 //! what was found and what to do; no error text holds a secret.
 
+pub mod activation;
 pub mod clock;
+pub mod credentials;
 pub mod descriptors;
 pub mod files;
 pub mod link;
 pub mod log;
+pub mod notify;
 pub mod secret;
 pub mod service;
 pub mod socket;

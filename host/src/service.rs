@@ -2,6 +2,12 @@
 
 use std::ffi::OsString;
 
+/// The exit code for what starting again cannot repair: a setting, a file, a credential (`EX_CONFIG` of sysexits). A
+/// service manager that is told so leaves the daemon stopped (docs/commands.md).
+pub const CONFIGURATION: u8 = 78;
+/// The exit code for a command line that was not understood.
+pub const USAGE: u8 = 2;
+
 /// Who starts this process again when it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {

@@ -12,7 +12,7 @@ mod error;
 #[cfg(test)]
 mod tests;
 
-pub use bind::bind;
+pub use bind::{adopt, bind};
 pub use error::SocketError;
 
 // How long to wait before another try at a server whose queue is full.

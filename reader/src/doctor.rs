@@ -4,6 +4,7 @@
 use crate::reach::{NotReached, place_of, reach};
 use crate::token::{Facts, SignIn, Trouble};
 use host::files::{self, FileError, Owner};
+use host::notify;
 use host::secret::hex;
 use host::service::{self, Manager};
 use policy::behaviour::Behaviour;
@@ -12,6 +13,7 @@ use protocol::doctor::{Check, Grade, Row};
 use protocol::shown::Worded;
 use sha2::{Digest, Sha256};
 use std::path::Path;
+use std::time::Duration;
 
 /// SHA-256 in hex over the texts of `policy.yaml` and `tool_policy.yaml`: two daemons with the same one run the same
 /// policy.
@@ -213,19 +215,25 @@ fn sandbox_ruling(found: Option<(bool, bool)>) -> Row {
 /// Who starts this daemon again.
 #[must_use]
 pub fn service() -> Row {
-    service_ruling(service::manager())
+    service_ruling(service::manager(), notify::watchdog())
 }
 
-fn service_ruling(manager: Manager) -> Row {
+fn service_ruling(manager: Manager, watchdog: Option<Duration>) -> Row {
     let name = manager.as_str();
+    let (en, es) = match watchdog {
+        Some(patience) => {
+            let seconds = patience.as_secs();
+            (format!("every {seconds} s"), format!("cada {seconds} s"))
+        }
+        None => ("none".to_owned(), "ninguno".to_owned()),
+    };
     let found = match manager {
-        Manager::Container | Manager::Launchd | Manager::Systemd => Worded::new(
-            format!("started by {name}; watchdog: not present in this version"),
-            format!("iniciado por {name}; vigilante: no presente en esta versión"),
-        ),
+        Manager::Container | Manager::Launchd | Manager::Systemd => {
+            Worded::new(format!("started by {name}; watchdog: {en}"), format!("iniciado por {name}; vigilante: {es}"))
+        }
         Manager::None => Worded::new(
-            "started by hand: nobody starts it again when it ends; watchdog: not present in this version",
-            "iniciado a mano: nadie lo reinicia si termina; vigilante: no presente en esta versión",
+            format!("started by hand: nobody starts it again when it ends; watchdog: {en}"),
+            format!("iniciado a mano: nadie lo reinicia si termina; vigilante: {es}"),
         ),
     };
     Row::new(Check::Service, Grade::Info, found)

@@ -104,7 +104,10 @@ fn sandbox_and_service_are_told_without_a_promise() {
         assert!(row.found.en.contains("not present in this version"));
     }
     for manager in [Manager::Container, Manager::Launchd, Manager::None, Manager::Systemd] {
-        assert_eq!(grade(&service_ruling(manager)), Grade::Info);
+        for (watchdog, words) in [(None, "watchdog: none"), (Some(Duration::from_secs(30)), "watchdog: every 30 s")] {
+            let row = service_ruling(manager, watchdog);
+            assert!(grade(&row) == Grade::Info && row.found.en.contains(words), "{row:?}");
+        }
     }
 }
 

@@ -14,7 +14,6 @@ use protocol::guard::unguarded;
 use protocol::refusal::RefusalCode;
 use protocol::shown::Worded;
 use reqwest::header::HeaderValue;
-use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -138,7 +137,8 @@ impl SignIn {
     /// [`SignInError`] when the file is not private enough, holds neither bearer nor sign-in, or is the other slot's.
     /// No error holds any of the content.
     pub fn load(path: &Path, which: Which, endpoint: Endpoint, clock: Clock) -> Result<Arc<Self>, SignInError> {
-        let read_only = is_credential(path, std::env::var_os("CREDENTIALS_DIRECTORY"));
+        // Nothing can be written in the folder that a service manager keeps for this process.
+        let read_only = host::credentials::holds(path);
         Self::load_as(path, which, (endpoint, read_only), clock)
     }
 
@@ -546,11 +546,6 @@ fn header(bearer: &SecretText) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(&text).ok()?;
     value.set_sensitive(true);
     Some(value)
-}
-
-// A folder of credentials that a service manager keeps for this process: nothing can be written there.
-fn is_credential(path: &Path, folder: Option<OsString>) -> bool {
-    folder.filter(|folder| !folder.is_empty()).is_some_and(|folder| path.starts_with(Path::new(&folder)))
 }
 
 /// What signing out did.

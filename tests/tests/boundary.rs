@@ -30,7 +30,7 @@ mod tests {
     ];
 
     /// Who may name these besides the tests.
-    const MAY_NAME: [(&str, &[&str]); 16] = [
+    const MAY_NAME: [(&str, &[&str]); 20] = [
         ("argon2", &["fleetwatch-executor"]),
         ("clap_complete", &["fleetwatchctl"]),
         ("clap_mangen", &["fleetwatchctl"]),
@@ -38,10 +38,14 @@ mod tests {
         ("hmac", &["fleetwatch-executor"]),
         ("httparse", &["fleetwatch-executor"]),
         ("hyper", &["fleetwatch-executor", "fleetwatch-sim"]),
+        ("landlock", &["host"]),
+        ("listenfd", &["host"]),
         ("maud", &["fleetwatch-executor"]),
         ("nix", &["fleetwatch-executor", "fleetwatchctl", "host"]),
         ("regex", &["policy"]),
         ("reqwest", &["fleetwatch-assistant", "fleetwatch-executor", "reader"]),
+        ("sd-notify", &["host"]),
+        ("seccompiler", &["host"]),
         ("serde-saphyr", &["policy"]),
         ("serde_json_canonicalizer", &["protocol"]),
         ("subtle", &["host"]),

@@ -102,7 +102,7 @@ fn fewer_files_than_the_seats_need_are_refused_at_the_start_and_a_low_limit_is_r
     world.stop_executor();
     world.descriptors = Some("256:256".to_owned());
     let (exit, log) = world.executor_that_ends();
-    assert!(exit == 2 && log.contains("may open 256 files and needs 1024"), "{exit}: {log}");
+    assert!(exit == 78 && log.contains("may open 256 files and needs 1024"), "{exit}: {log}");
     world.descriptors = Some("64:4096".to_owned());
     world.start_executor();
     let limits = format!("/proc/{}/limits", world.executor().pid());

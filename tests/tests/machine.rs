@@ -1,5 +1,5 @@
 //! What the machine does to the real executor: its wall clock is set, its disk fails, is full or cannot
-//! be written; and in which order disk and wire are reached.
+//! be written; what a service manager hands it; and in which order disk and wire are reached.
 
 #[cfg(test)]
 #[path = "machine/clock.rs"]
@@ -10,3 +10,6 @@ mod disk;
 #[cfg(test)]
 #[path = "machine/order.rs"]
 mod order;
+#[cfg(test)]
+#[path = "machine/service.rs"]
+mod service;

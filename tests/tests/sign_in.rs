@@ -419,7 +419,7 @@ fn one_file_for_both_slots_stops_the_start() {
     world.kill_executor();
     world.executor_settings.insert("FLEETWATCH_TOKEN_FILE".to_owned(), file.clone().into());
     let (code, log) = world.executor_that_ends();
-    assert!(code == 2 && log.contains("same file"), "{log}");
+    assert!(code == 78 && log.contains("same file"), "{log}");
     // The other slot's file is known by what it says.
     world.executor_settings.remove("FLEETWATCH_TOKEN_FILE");
     world.start_executor();
@@ -431,7 +431,7 @@ fn one_file_for_both_slots_stops_the_start() {
     must(std::fs::write(&file, text), "the sign-in");
     world.kill_executor();
     let (code, log) = world.executor_that_ends();
-    assert!(code == 2 && log.contains("the other slot's sign-in"), "{log}");
+    assert!(code == 78 && log.contains("the other slot's sign-in"), "{log}");
 }
 
 #[test]

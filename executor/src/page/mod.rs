@@ -27,7 +27,7 @@ use routes::Site;
 use session::{LaunchSecret, SecretError, Sessions, Waits};
 use std::fmt;
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, TcpListener as StdListener};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
@@ -72,19 +72,30 @@ impl Page {
     }
 }
 
-/// Starts the page on 127.0.0.1.
+/// Starts the page on 127.0.0.1, on a listener that was handed over or on the port of its settings.
 ///
 /// # Errors
 /// [`PageError`] saying what was in the way and what to do.
-pub(crate) async fn start(desk: Desk, settings: PageSettings) -> Result<Page, PageError> {
-    open(Door::Desk(desk), settings).await
+pub(crate) async fn start(desk: Desk, settings: PageSettings, handed: Option<StdListener>) -> Result<Page, PageError> {
+    open_on(Door::Desk(desk), settings, handed).await
 }
 
+#[cfg(test)]
 async fn open(door: Door, settings: PageSettings) -> Result<Page, PageError> {
+    open_on(door, settings, None).await
+}
+
+async fn open_on(door: Door, settings: PageSettings, handed: Option<StdListener>) -> Result<Page, PageError> {
     let PageSettings { port, state_dir, clock } = settings;
     // The port first: a second executor must not replace the running one's launch secret.
     let taken = |source| PageError::Port { port, source };
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(taken)?;
+    let listener = match handed {
+        Some(listener) => {
+            listener.set_nonblocking(true).map_err(taken)?;
+            TcpListener::from_std(listener).map_err(taken)?
+        }
+        None => TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(taken)?,
+    };
     let port = listener.local_addr().map_err(taken)?.port();
     let folder = state_dir.join(FOLDER);
     ensure_private_dir(&folder).map_err(PageError::Folder)?;

@@ -4,11 +4,11 @@
 //! place; a rename keeps the listening socket. No umask can widen any step.
 
 use super::{SocketError, check_folder, give_to_group, my_uid};
-use crate::files::own_folder;
+use crate::files::{own_folder, same_file};
 use crate::secret::{hex, random_bytes};
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
-use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
+use nix::sys::socket::{AddressFamily, Backlog, SockFlag, SockType, UnixAddr, connect, socket};
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -58,6 +58,30 @@ pub fn bind(path: &Path, mode: u32, group: Option<u32>) -> Result<UnixListener, 
         Err(Errno::EEXIST) => Err(SocketError::AlreadyRunning { path: path.into() }),
         Err(errno) => Err(failed("bind")(errno.into())),
     }
+}
+
+/// A listener that a service manager bound at `path` and handed over: it must be the socket that clients find there, with
+/// no permission beyond `most`. It listens anew, so that its clients see this process as the server and not the one that
+/// bound it.
+///
+/// # Errors
+/// [`SocketError::Handed`] saying what is not so, or no tokio runtime to serve the listener.
+pub fn adopt(listener: StdListener, path: &Path, most: u32) -> Result<UnixListener, SocketError> {
+    let failed = |doing| move |source: io::Error| SocketError::io(path, doing, source);
+    tokio::runtime::Handle::try_current().map_err(|error| failed("serve")(io::Error::other(error)))?;
+    let handed = |what: String| SocketError::Handed { path: path.into(), what };
+    let address = listener.local_addr().map_err(failed("look at"))?;
+    let Some(bound) = address.as_pathname() else { return Err(handed("has no path".to_owned())) };
+    if !same_file(bound, path) {
+        return Err(handed(format!("is bound at {}", bound.display())));
+    }
+    let mode = fs::metadata(path).map_err(failed("look at"))?.mode() & 0o777;
+    if mode & !most != 0 {
+        return Err(handed(format!("has mode {mode:04o}, want at most {most:04o}")));
+    }
+    nix::sys::socket::listen(&listener, Backlog::MAXCONN).map_err(|errno| failed("listen on")(errno.into()))?;
+    listener.set_nonblocking(true).map_err(failed("serve"))?;
+    UnixListener::from_std(listener).map_err(failed("serve"))
 }
 
 fn check_length(path: &Path) -> Result<(), SocketError> {

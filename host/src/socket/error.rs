@@ -16,6 +16,8 @@ pub enum SocketError {
     BadMode { mode: u32 },
     /// The folder is not safe, or not there.
     Folder(FileError),
+    /// What the service manager handed over is not the socket of this place.
+    Handed { path: PathBuf, what: String },
     /// The operating system said no.
     Io { path: PathBuf, doing: &'static str, source: io::Error },
     /// No random bytes for a temporary name.
@@ -37,6 +39,26 @@ pub enum SocketError {
 }
 
 impl SocketError {
+    /// Whether only a person can put it right: starting again cannot.
+    #[must_use]
+    pub fn needs_a_person(&self) -> bool {
+        match self {
+            Self::BadMode { .. }
+            | Self::Folder(_)
+            | Self::Handed { .. }
+            | Self::NotASocket { .. }
+            | Self::NotMine { .. }
+            | Self::PathTooLong { .. } => true,
+            Self::AlreadyRunning { .. }
+            | Self::Io { .. }
+            | Self::NoRandom(_)
+            | Self::NoServer { .. }
+            | Self::PeerUnknown { .. }
+            | Self::Timeout { .. }
+            | Self::WrongPeer { .. } => false,
+        }
+    }
+
     pub(super) fn io(path: &Path, doing: &'static str, source: io::Error) -> Self {
         Self::Io { path: path.into(), doing, source }
     }
@@ -58,6 +80,9 @@ impl fmt::Display for SocketError {
                 write!(f, "a socket with mode {mode:04o} was asked for; only 0600 and 0660 exist")
             }
             Self::Folder(error) => write!(f, "{error}"),
+            Self::Handed { path, what } => {
+                write!(f, "the socket that was handed over for {} {what}; put its socket unit right", path.display())
+            }
             Self::Io { path, doing, source } => write!(f, "cannot {doing} {}: {source}", path.display()),
             Self::NoRandom(error) => write!(f, "cannot bind a socket: {error}"),
             Self::NoServer { path } => {

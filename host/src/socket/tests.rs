@@ -212,3 +212,22 @@ fn users_and_groups_are_found_by_name() {
     let root_group = if cfg!(target_os = "macos") { "wheel" } else { "root" };
     assert_eq!(gid_of_group(root_group), Some(0));
 }
+
+#[tokio::test]
+async fn a_socket_that_was_handed_over_is_the_one_of_its_place_and_listens_anew() {
+    let (dir, path) = place();
+    let handed = |path: &Path, mode| {
+        let listener = std::os::unix::net::UnixListener::bind(path).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        listener
+    };
+    let elsewhere = handed(&dir.path().join("other.sock"), 0o600);
+    let error = adopt(elsewhere, &path, 0o600).unwrap_err();
+    assert!(error.needs_a_person() && error.to_string().contains("other.sock"), "{error}");
+    let error = adopt(handed(&path, 0o660), &path, 0o600).unwrap_err();
+    assert!(error.needs_a_person() && error.to_string().contains("0660"), "{error}");
+    fs::remove_file(&path).unwrap();
+    let listener = adopt(handed(&path, 0o660), &path, 0o660).unwrap();
+    let _client = connect(&path, Some(my_uid()), LATE).await.unwrap();
+    listener.accept().await.unwrap();
+}

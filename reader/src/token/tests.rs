@@ -53,15 +53,6 @@ fn an_open_file_and_a_file_without_a_bearer_are_refused() {
 }
 
 #[test]
-fn only_a_file_in_the_service_managers_folder_is_its_credential() {
-    let path = Path::new("/run/credentials/a.service/sign-in");
-    for (folder, is) in [(Some("/run/credentials/a.service"), true), (Some("/run/cred"), false), (Some(""), false)] {
-        assert_eq!(is_credential(path, folder.map(OsString::from)), is, "{folder:?}");
-    }
-    assert!(!is_credential(path, None));
-}
-
-#[test]
 fn one_sign_in_at_a_time() {
     let logins = Arc::new(Semaphore::new(1));
     let first = turn(&logins).unwrap();

@@ -89,7 +89,7 @@ fn bad_settings_stop_the_start_with_what_to_do() {
         world.executor_settings = before.clone();
         world.executor_settings.insert(name.to_owned(), value.into());
         let (code, log) = world.executor_that_ends();
-        assert!(code == 2 && log.contains(words), "{name}={value}: exit {code}\n{log}");
+        assert!(code == 78 && log.contains(words), "{name}={value}: exit {code}\n{log}");
     }
 }
 

@@ -9,7 +9,6 @@ mod teams;
 pub(crate) mod testing;
 
 use crate::config::{ConfigError, PostSettings};
-use host::files::{Owner, read_secret};
 use host::secret::SecretText;
 use reader::webhook::Webhook;
 use reqwest::{RequestBuilder, Response};
@@ -230,7 +229,7 @@ async fn start_of(mut answer: Response) -> String {
 }
 
 fn secret(name: &str, file: &Path) -> Result<SecretText, ConfigError> {
-    read_secret(file, Owner::Me).map_err(|error| ConfigError { name: name.to_owned(), what: error.to_string() })
+    host::credentials::read(file).map_err(|error| ConfigError { name: name.to_owned(), what: error.to_string() })
 }
 
 #[cfg(test)]
