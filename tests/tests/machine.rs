@@ -8,6 +8,9 @@ mod clock;
 #[path = "machine/disk.rs"]
 mod disk;
 #[cfg(test)]
+#[path = "machine/launchd.rs"]
+mod launchd;
+#[cfg(test)]
 #[path = "machine/order.rs"]
 mod order;
 #[cfg(test)]
