@@ -78,7 +78,9 @@ impl Installed {
         let state = until(SOON, "the fleet", || self.fleet("/_sim/state"));
         let devices = some(state["devices"].as_array(), "the devices");
         let ids: Vec<_> = devices.iter().filter_map(|device| device["Id"].as_str()).collect();
-        let both = format!("FLEETWATCH_SLOT=sim\nFLEETWATCH_EPIPHAN_MCP_URL={FLEET}/mcp\n");
+        // So a unit that forbids a daemon to shut itself in is one that does not start.
+        let both =
+            format!("FLEETWATCH_SLOT=sim\nFLEETWATCH_EPIPHAN_MCP_URL={FLEET}/mcp\nFLEETWATCH_REQUIRE_SANDBOX=1\n");
         let executor = format!("{both}FLEETWATCH_WRITE_DEVICE_IDS={}\n", ids.join(","));
         self.write("/etc/fleetwatch/executor.env", &executor);
         self.write("/etc/fleetwatch/assistant.env", &format!("{both}FLEETWATCH_ANTHROPIC_URL=http://127.0.0.1:9102\n"));
