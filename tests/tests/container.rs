@@ -144,6 +144,7 @@ fn everything_is_checked_and_nothing_fails(system: &Installed) {
     for words in ["kept out: the assistant's user opened none", "started by systemd"] {
         assert!(text.contains(words), "{words}: {text}");
     }
+    assert_eq!(text.matches("in-process sandbox: whole").count(), 2, "{text}");
 }
 
 // A person's browser waits, and nobody else gets its port.

@@ -22,7 +22,7 @@ const POLICY: &str = "autonomy: propose\ndry_run: false\ntimezone: UTC\n";
 const PEOPLE: &str =
     "u anna -\nm anna fleetwatch-operators\nm anna fleetwatch-agents\nu bot -\nm bot fleetwatch-agents\n";
 /// Shorter waits than in a real installation.
-const QUICK: &str = "[Service]\nWatchdogSec=4s\nRestartSec=300ms\n";
+const QUICK: &str = "[Service]\nWatchdogSec=6s\nRestartSec=300ms\n";
 const SIM: &str = "[Service]
 ExecStart=/usr/libexec/fleetwatch/fleetwatch-sim --port 9101 --model-port 9102 --oauth --log /run/calls.jsonl \
 --token-file-normal /etc/fleetwatch-sim/normal --token-file-sandbox /etc/fleetwatch-sim/sandbox
@@ -78,7 +78,9 @@ impl Installed {
         let state = until(SOON, "the fleet", || self.fleet("/_sim/state"));
         let devices = some(state["devices"].as_array(), "the devices");
         let ids: Vec<_> = devices.iter().filter_map(|device| device["Id"].as_str()).collect();
-        let both = format!("FLEETWATCH_SLOT=sim\nFLEETWATCH_EPIPHAN_MCP_URL={FLEET}/mcp\n");
+        // So a unit that forbids a daemon to shut itself in is one that does not start.
+        let both =
+            format!("FLEETWATCH_SLOT=sim\nFLEETWATCH_EPIPHAN_MCP_URL={FLEET}/mcp\nFLEETWATCH_REQUIRE_SANDBOX=1\n");
         let executor = format!("{both}FLEETWATCH_WRITE_DEVICE_IDS={}\n", ids.join(","));
         self.write("/etc/fleetwatch/executor.env", &executor);
         self.write("/etc/fleetwatch/assistant.env", &format!("{both}FLEETWATCH_ANTHROPIC_URL=http://127.0.0.1:9102\n"));
