@@ -2,6 +2,7 @@
 //! words for one live in a crate that this program does not depend on (`seed 000, Parts`).
 
 mod alive;
+mod changeable;
 mod config;
 mod desk;
 mod doctor;
