@@ -1,4 +1,4 @@
-//! What started this process, and what the system has shut for it. Only looks.
+//! What started this process, and the exit codes that it understands. Only looks.
 
 use std::ffi::OsString;
 
@@ -54,15 +54,6 @@ fn judge(pid: u32, parent: u32, lookup: impl Fn(&str) -> Option<OsString>) -> Ma
         (false, false, true) => Manager::Launchd,
         (false, false, false) => Manager::None,
     }
-}
-
-/// Whether the system lets this process gain no rights, and whether it filters its system calls; nothing where the
-/// system does not say.
-#[must_use]
-pub fn confinement() -> Option<(bool, bool)> {
-    let text = std::fs::read_to_string("/proc/self/status").ok()?;
-    let set = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim() != "0");
-    Some((set("NoNewPrivs:")?, set("Seccomp:")?))
 }
 
 #[cfg(test)]
