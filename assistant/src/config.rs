@@ -1,5 +1,6 @@
 //! The settings, from the environment. A bad value is an error that names the setting and what to do; nothing is guessed.
 
+use host::sandbox::{self, Daemon, Plan};
 use host::secret::SecretText;
 use host::{credentials, files, socket};
 use policy::call::Slot;
@@ -187,6 +188,33 @@ impl Config {
             posts: posts(lookup)?,
             stop_with_stdin,
         })
+    }
+
+    /// Shuts everything but what these settings name; on the main thread, before there is another.
+    ///
+    /// # Errors
+    /// [`ConfigError`] when the system does not give what is required.
+    pub(crate) fn confine(&self) -> Result<(), ConfigError> {
+        let ask = self.run_dir.join("ask");
+        // A rule needs its folder to be there; whoever uses it says what is wrong with it.
+        for folder in [&self.state_dir, &ask] {
+            let _said_later = files::ensure_private_dir(folder);
+        }
+        let mut plan = Plan::of_this_machine()
+            .reads(&self.policy_dir)
+            .writes(&self.state_dir)
+            .writes(&ask)
+            .replaces(&self.token_file)
+            .listens_on(self.callback_port);
+        let posts = &self.posts;
+        let token = posts.slack_token.as_ref().map(|(file, _)| file);
+        let addresses = [&posts.ntfy_url_file, &posts.slack_url_file, &posts.teams_url_file];
+        for file in addresses.into_iter().flatten().chain(token) {
+            plan = plan.reads(file);
+        }
+        let required = std::env::var_os(sandbox::REQUIRE).map(|value| value.to_string_lossy().into_owned());
+        sandbox::close(&plan, Daemon::Assistant, required.as_deref())
+            .map_err(|error| ConfigError::new("sandbox", error.to_string()))
     }
 
     /// Where the executor listens.

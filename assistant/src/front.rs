@@ -1,11 +1,12 @@
 //! What other agents may do through `ask.sock` (issue line 3.16): read by name, draft a change as their own kind of proposal,
 //! and ask what became of it. Nothing here decides, and no model is asked.
 
+use crate::changeable;
 use crate::desk::Desk;
 use crate::fleet;
 use crate::propose::{Draft, ExecutorError, ExecutorLink, FRONT};
 use crate::teller::Teller;
-use crate::tools::{self, PROPOSE};
+use crate::tools::{self, CHANGEABLE, PROPOSE};
 use crate::turn;
 use host::clock::Clock;
 use host::link::LinkError;
@@ -46,7 +47,7 @@ async fn pace(clock: &Clock) {
     }
 }
 
-/// The tools for other agents: the readings that a model is offered, and the one that proposes.
+/// The tools for other agents: the readings that a model is offered, the list of what can be changed, and the one that proposes.
 pub(crate) fn offered(desk: &Desk) -> Vec<OfferedTool> {
     let read = |name: &str| OfferedTool {
         name: name.to_owned(),
@@ -54,6 +55,7 @@ pub(crate) fn offered(desk: &Desk) -> Vec<OfferedTool> {
         schema: tool_policy::read_schema(name).to_string().into_bytes(),
     };
     let mut offered: Vec<_> = desk.tools.reads().map(read).collect();
+    offered.push(OfferedTool { schema: tools::changeable_schema().to_string().into_bytes(), ..read(CHANGEABLE) });
     offered.push(propose_tool(desk));
     offered
 }
@@ -63,7 +65,7 @@ fn propose_tool(desk: &Desk) -> OfferedTool {
     let description = format!(
         "Proposes one change. Nothing runs: a person sees a card and approves or denies it; you get the proposal's number \
          at once and ask proposal_status what became of it. Propose only what the people you work for asked for, with \
-         ids from readings, never names. The changes and their arguments:\n{changes}"
+         ids from get_changeable_devices, never names. The changes and their arguments:\n{changes}"
     );
     OfferedTool { name: PROPOSE.to_owned(), description, schema: schema.to_string().into_bytes() }
 }
@@ -81,6 +83,9 @@ pub(crate) async fn read(desk: &Desk, tool: &str, arguments: &[u8], teller: &mut
 }
 
 async fn reading(desk: &Desk, tool: &str, arguments: &[u8]) -> Result<reader::quote::Quoted, Refusal> {
+    if tool == CHANGEABLE {
+        return what_can_change(desk, arguments).await;
+    }
     // The guard speaks first, so that a write tool is refused as such.
     desk.policy.guard(tool)?;
     let name = desk.tools.readable(tool).ok_or_else(|| {
@@ -92,6 +97,17 @@ async fn reading(desk: &Desk, tool: &str, arguments: &[u8]) -> Result<reader::qu
     let value = desk.fleet.read(&desk.policy, name, arguments.value()).await.map_err(|failure| failure.refusal())?;
     fleet::quoted_data(name, value)
         .ok_or_else(|| Refusal::new(RefusalCode::ReadFailed, "the fleet's answer was not understood"))
+}
+
+// The executor's own reading, redacted and cut like any other. It has a bucket for it and one reading at a time.
+async fn what_can_change(desk: &Desk, arguments: &[u8]) -> Result<reader::quote::Quoted, Refusal> {
+    let arguments = Canonical::parse(arguments)?;
+    // Never closed.
+    let _seat = READS.acquire().await.map_err(|_| Refusal::bare(RefusalCode::TooManyRequests))?;
+    pace(&desk.clock).await;
+    let value = changeable::read(desk, FRONT, arguments.value()).await?;
+    fleet::quoted_data(CHANGEABLE, value)
+        .ok_or_else(|| Refusal::new(RefusalCode::ReadFailed, "the executor's answer was not understood"))
 }
 
 /// Hands over a change that another agent drafted, as a turn of its own.
@@ -144,6 +160,7 @@ fn refused(answer: Result<ExecutorSays, ExecutorError>) -> AssistantSays {
         Ok(
             ExecutorSays::Acked
             | ExecutorSays::Admitted { .. }
+            | ExecutorSays::Changeable { .. }
             | ExecutorSays::Hello { .. }
             | ExecutorSays::Live(_)
             | ExecutorSays::News { .. }
@@ -195,13 +212,14 @@ mod tests {
     async fn every_offered_schema_is_strict_and_no_write_tool_is_offered() {
         let world = World::new(Vec::new()).await;
         let offered = offered(&world.desk);
-        assert_eq!(offered.len(), 20);
+        assert_eq!(offered.len(), 21);
+        assert_eq!(offered[19].name, CHANGEABLE);
         for tool in &offered {
             let schema: Value = serde_json::from_slice(&tool.schema).unwrap();
             assert_eq!((&schema["type"], &schema["additionalProperties"]), (&json!("object"), &json!(false)));
             assert!(!world.desk.policy.is_write(&tool.name) && !tool.description.is_empty(), "{}", tool.name);
         }
-        let propose: Value = serde_json::from_slice(&offered[19].schema).unwrap();
+        let propose: Value = serde_json::from_slice(&offered[20].schema).unwrap();
         assert_eq!(propose["properties"]["tool"]["enum"].as_array().unwrap().len(), 6);
     }
 
@@ -228,6 +246,23 @@ mod tests {
             let said = told!(teller, read(&world.desk, tool, arguments.as_bytes(), teller));
             assert_eq!(code(&said), want, "{tool} {arguments}");
         }
+    }
+
+    #[tokio::test]
+    async fn what_can_be_changed_is_asked_of_the_executor_as_another_agent_and_no_name_closes_a_block() {
+        let world = World::new(Vec::new()).await;
+        let said = told!(teller, read(&world.desk, CHANGEABLE, b"{}", teller));
+        let AssistantSays::Data { json, cut } = said else { panic!("{said:?}") };
+        assert!(!cut && json.contains("29000000001") && !json.contains("</fleet_data>"), "{json}");
+        assert_eq!(world.executor.labels(LinkKind::Poll), [FRONT]);
+        assert_eq!(
+            code(&told!(teller, read(&world.desk, CHANGEABLE, b"{\"a\":1}", teller))),
+            RefusalCode::BadArguments
+        );
+        let mut executor = ExecutorDouble::new();
+        executor.changeable = Err(Refusal::bare(RefusalCode::NoFence));
+        let world = World::with(Vec::new(), executor).await;
+        assert_eq!(code(&told!(teller, read(&world.desk, CHANGEABLE, b"{}", teller))), RefusalCode::NoFence);
     }
 
     #[tokio::test]

@@ -2,6 +2,7 @@
 //! words for one live in a crate that this program does not depend on (`seed 000, Parts`).
 
 mod alive;
+mod changeable;
 mod config;
 mod desk;
 mod doctor;
@@ -51,11 +52,14 @@ fn main() -> ExitCode {
     }
 }
 
-// What is settled before there is a second thread.
+// What is settled before there is a second thread (issue lines 4.2 and 4.5).
 fn start() -> Result<(), StartError> {
+    // Before a secret is read.
+    host::sandbox::harden();
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let config = Config::read(&arguments, &|name| std::env::var_os(name)).map_err(StartError::Config)?;
     let handed = host::activation::take(&[(ASK, Kind::Unix)]).map_err(StartError::Handed)?;
+    config.confine().map_err(StartError::Config)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Runtime)?;
     runtime.block_on(run(config, handed))
 }

@@ -6,13 +6,15 @@
 
 use crate::language::{fold, words};
 use crate::later::Other;
+use crate::tools::CHANGEABLE;
 use policy::ids::{MasterId, split_channel_device};
+use policy::observed::Team;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// The readings whose entries are units. Elsewhere a name beside an id is a channel's or a scheduling system's.
-const HOLD_UNITS: [&str; 3] = ["get_device_info", "get_devices_by_cms", "get_devices_in_my_team"];
+const HOLD_UNITS: [&str; 4] = [CHANGEABLE, "get_device_info", "get_devices_by_cms", "get_devices_in_my_team"];
 const ID_FIELDS: [&str; 4] = ["Id", "id", "ID", "device_id"];
 const NAME_FIELDS: [&str; 2] = ["Name", "name"];
 /// Deepest nesting that is looked at.
@@ -58,14 +60,32 @@ pub(crate) struct Rooms {
     units: BTreeMap<String, Vec<Vec<String>>>,
     // As they were read; untrusted.
     names: BTreeMap<String, String>,
+    // The units that can be changed, once all of them were read.
+    changeable: Option<BTreeSet<String>>,
 }
 
 impl Rooms {
     /// Adds the units of one reading, when it is one that holds units.
     pub(crate) fn collect(&mut self, reading: &str, answer: &Value) {
         self.whole |= reading == crate::tools::DEVICES;
+        if reading == CHANGEABLE {
+            let all = answer["units"].is_u64() && answer["units"] == answer["shown"];
+            let units = answer["devices"].as_array().into_iter().flatten();
+            let ids = units.filter_map(|unit| unit["device_id"].as_str().map(str::to_owned));
+            self.changeable = all.then(|| ids.collect());
+            // A part of the list is no answer to which room is meant.
+            self.whole |= all;
+        }
         if HOLD_UNITS.contains(&reading) {
             self.walk(answer, 0);
+        }
+    }
+
+    /// Adds the names of a team that was read before this turn: "Hall A" of the one team is not "Hall 3" of the other, also
+    /// when only the other was read in this turn.
+    pub(crate) fn rivals(&mut self, team: &Team) {
+        for unit in team.devices.iter().take(MAX_UNITS) {
+            self.add(&unit.id, &unit.name);
         }
     }
 
@@ -73,18 +93,30 @@ impl Rooms {
     /// whose names fit equally well are all named. What people here call a room counts as its name.
     pub(crate) fn named(&self, operator: &str, arguments: &Value, venue: &policy::rooms::Rooms) -> bool {
         let fits = self.fitting(operator, venue);
-        let device = texts(arguments.get("device_id"));
-        texts(arguments.get("device_ids")).chain(device).all(|target| {
-            let channel = split_channel_device(target);
-            fits(channel.as_ref().map_or(target, |(unit, _)| unit.as_str()))
-        })
+        targets(arguments).all(|target| fits(&target))
     }
 
-    /// Every unit that the operator's words name.
+    /// Every unit that the operator's words name; of those that can be changed, once they are known.
     pub(crate) fn all_named(&self, operator: &str, venue: &policy::rooms::Rooms) -> Vec<Other<'_>> {
         let fits = self.fitting(operator, venue);
-        let named = self.units.keys().filter(|id| fits(id));
+        let can = |id: &String| self.changeable.as_ref().is_none_or(|units| units.contains(id));
+        let named = self.units.keys().filter(|id| can(id) && fits(id));
         named.map(|id| Other { id, name: self.names.get(id).map_or("", String::as_str) }).collect()
+    }
+
+    /// The one unit that can be changed and has the name of a target that cannot: a room with a unit in both teams. Nothing
+    /// while it is not known what can be changed.
+    pub(crate) fn namesake(&self, arguments: &Value) -> Option<&str> {
+        let units = self.changeable.as_ref()?;
+        let other = targets(arguments).find(|target| !units.contains(target))?;
+        let names = self.units.get(&other)?;
+        let shares = |id: &&String| {
+            let theirs = self.units.get(*id).map(Vec::as_slice).unwrap_or_default();
+            theirs.iter().any(|name| !name.is_empty() && names.contains(name))
+        };
+        let mut same = units.iter().filter(shares);
+        let found = same.next()?;
+        same.next().is_none().then_some(found)
     }
 
     fn fitting(&self, operator: &str, venue: &policy::rooms::Rooms) -> impl Fn(&str) -> bool {
@@ -98,6 +130,16 @@ impl Rooms {
         }
     }
 
+    fn add(&mut self, id: &MasterId, name: &str) {
+        let name: String = name.chars().take(MAX_NAME).collect();
+        self.names.entry(id.as_str().to_owned()).or_insert_with(|| name.clone());
+        let name = split(&name);
+        let names = self.units.entry(id.as_str().to_owned()).or_default();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+
     fn walk(&mut self, value: &Value, depth: usize) {
         if depth > MAX_DEPTH || self.units.len() > MAX_UNITS {
             return;
@@ -107,13 +149,7 @@ impl Rooms {
             Value::Object(members) => {
                 let text = |fields: &[&str]| fields.iter().find_map(|field| members.get(*field)?.as_str());
                 if let Some(id) = text(&ID_FIELDS).and_then(MasterId::new) {
-                    let name: String = text(&NAME_FIELDS).unwrap_or_default().chars().take(MAX_NAME).collect();
-                    self.names.entry(id.as_str().to_owned()).or_insert_with(|| name.clone());
-                    let name = split(&name);
-                    let names = self.units.entry(id.as_str().to_owned()).or_default();
-                    if !names.contains(&name) {
-                        names.push(name);
-                    }
+                    self.add(&id, text(&NAME_FIELDS).unwrap_or_default());
                 }
                 members.values().for_each(|inner| self.walk(inner, depth + 1));
             }
@@ -276,6 +312,13 @@ fn plain(word: &str) -> String {
     let word = if number.starts_with(|c: char| c.is_ascii_digit()) { number } else { word };
     let singular = word.strip_suffix('s').filter(|rest| rest.chars().count() >= 3 && !rest.ends_with('s'));
     singular.unwrap_or(word).to_owned()
+}
+
+// The units that a change is for.
+fn targets(arguments: &Value) -> impl Iterator<Item = String> {
+    let unit =
+        |target: &str| split_channel_device(target).map_or_else(|| target.to_owned(), |(unit, _)| unit.to_string());
+    texts(arguments.get("device_ids")).chain(texts(arguments.get("device_id"))).map(unit)
 }
 
 fn texts(value: Option<&Value>) -> impl Iterator<Item = &str> {

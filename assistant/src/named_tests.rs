@@ -251,3 +251,56 @@ fn what_happens_in_a_room_names_no_room() {
         assert_eq!(named_of(&names, operator), want, "{operator}");
     }
 }
+
+fn changeable(units: &[(&str, &str)], all: usize) -> Value {
+    let devices: Vec<_> = units.iter().map(|(id, name)| json!({"device_id": id, "name": name})).collect();
+    json!({"units": all, "shown": units.len(), "devices": devices})
+}
+
+#[test]
+fn the_list_of_what_can_change_is_enough_when_it_is_whole() {
+    let venue = policy::rooms::Rooms::default();
+    let draft = json!({"device_ids": ["29000000001-1"]});
+    for (all, named) in [(2, true), (3, false)] {
+        let mut rooms = Rooms::default();
+        rooms.collect(CHANGEABLE, &changeable(&[("29000000001", "Lab 9"), ("29000000002", "Lab 8")], all));
+        assert_eq!(rooms.named("record in Lab 9", &draft, &venue), named, "{all}");
+        assert!(rooms.named("record in 29000000001", &draft, &venue));
+        assert!(!rooms.named("record in Lab 8", &draft, &venue));
+    }
+}
+
+#[test]
+fn a_namesake_is_found_only_when_there_is_one_and_the_list_is_whole() {
+    let normal = json!({"devices": [{"Id": "19000000001", "Name": "Hall A"}, {"Id": "19000000002", "Name": "Hall B"}]});
+    let draft = |id: &str| json!({"device_id": id, "channel_id": "1"});
+    let with = |list: Option<Value>| {
+        let mut rooms = Rooms::default();
+        rooms.collect("get_devices_in_my_team", &normal);
+        if let Some(list) = &list {
+            rooms.collect(CHANGEABLE, list);
+        }
+        [draft("19000000001"), draft("19000000002"), draft("29000000001")]
+            .map(|draft| rooms.namesake(&draft).map(str::to_owned))
+    };
+    let one = changeable(&[("29000000001", "hall a"), ("29000000002", "Lab 8")], 2);
+    assert_eq!(with(Some(one.clone())), [Some("29000000001".to_owned()), None, None]);
+    let two = changeable(&[("29000000001", "Hall A"), ("29000000002", "Hall A")], 2);
+    for list in [None, Some(two), Some(changeable(&[("29000000001", "Hall A")], 2))] {
+        assert_eq!(with(list), [None, None, None]);
+    }
+}
+
+#[test]
+fn a_room_of_the_other_team_is_not_taken_for_the_nearest_one_that_can_be_changed() {
+    let venue = policy::rooms::Rooms::default();
+    let mut rooms = Rooms::default();
+    rooms.collect(CHANGEABLE, &changeable(&[("29000000003", "Hall 3")], 1));
+    let team = reader::parse::devices::team(&json!({"devices": [
+        {"Id": "19000000001", "Name": "Hall A", "Model": "Pearl-2", "Status": "online", "Channels": []}]}));
+    rooms.rivals(&team.unwrap());
+    let draft = json!({"device_ids": ["29000000003-1"]});
+    assert!(!rooms.named("record in Hall A", &draft, &venue));
+    assert!(rooms.named("record in Hall 3", &draft, &venue));
+    assert!(rooms.all_named("record in Hall A", &venue).is_empty(), "it is none that can be proposed for");
+}

@@ -142,6 +142,7 @@ impl Poll {
                 ExecutorSays::Refused(refusal) => return Err(ExecutorError::Refused(refusal)),
                 ExecutorSays::Acked
                 | ExecutorSays::Admitted { .. }
+                | ExecutorSays::Changeable { .. }
                 | ExecutorSays::Hello { .. }
                 | ExecutorSays::Live(_)
                 | ExecutorSays::News { .. }
@@ -159,6 +160,7 @@ impl Poll {
                 ExecutorSays::Acked => {}
                 ExecutorSays::Refused(refusal) => return Err(ExecutorError::Refused(refusal)),
                 ExecutorSays::Admitted { .. }
+                | ExecutorSays::Changeable { .. }
                 | ExecutorSays::Hello { .. }
                 | ExecutorSays::Live(_)
                 | ExecutorSays::News { .. }

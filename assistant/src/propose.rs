@@ -22,7 +22,7 @@ const ADMISSION: Duration = Duration::from_secs(75);
 const BACK_OFF: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis(300), Duration::from_secs(1)];
 
 /// Under which label this assistant's own turns go.
-const ASSISTANT: &str = "assistant";
+pub(crate) const ASSISTANT: &str = "assistant";
 /// Under which label the changes go that other agents draft: denials of theirs pause them and nobody else.
 pub(crate) const FRONT: &str = "front";
 
@@ -145,6 +145,7 @@ impl ExecutorLink {
             ExecutorSays::Refused(refusal) => Err(ExecutorError::Refused(refusal)),
             ExecutorSays::Acked
             | ExecutorSays::Admitted { .. }
+            | ExecutorSays::Changeable { .. }
             | ExecutorSays::Live(_)
             | ExecutorSays::News { .. }
             | ExecutorSays::Standing(_)
@@ -181,6 +182,7 @@ impl ExecutorLink {
             ExecutorSays::Admitted { number } => Ok(number),
             ExecutorSays::Refused(refusal) => Err(ExecutorError::Refused(refusal)),
             ExecutorSays::Acked
+            | ExecutorSays::Changeable { .. }
             | ExecutorSays::Hello { .. }
             | ExecutorSays::Live(_)
             | ExecutorSays::News { .. }
@@ -195,6 +197,7 @@ impl ExecutorLink {
             ExecutorSays::Refused(refusal) => Err(ExecutorError::Refused(refusal)),
             ExecutorSays::Acked
             | ExecutorSays::Admitted { .. }
+            | ExecutorSays::Changeable { .. }
             | ExecutorSays::Hello { .. }
             | ExecutorSays::Live(_)
             | ExecutorSays::News { .. }

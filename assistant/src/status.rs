@@ -20,6 +20,7 @@ pub(crate) fn of(desk: &Desk) -> AssistantStatus {
         last_read_seconds: desk.fleet.last_read_ms().map(seconds_since),
         executor_reached: desk.poll.reached(),
         witness: desk.poll.head().map(|head| head.sequence),
+        sandbox_missing: host::sandbox::missing(),
         problems,
     }
 }

@@ -1,5 +1,5 @@
-//! The tools that the model is offered: the reads without pictures, and `propose_change` when somebody asked for a change.
-//! Never a write tool.
+//! The tools that the model is offered: the reads without pictures, and when somebody asked for a change the list of what can
+//! be changed and `propose_change`. Never a write tool.
 
 use crate::model::talk::Offer;
 use policy::tool_policy::{self, ToolPolicy};
@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 
 /// The one tool that leads anywhere but to a reading.
 pub(crate) const PROPOSE: &str = "propose_change";
+/// The list of what can be changed, by the executor's own sign-in.
+pub(crate) const CHANGEABLE: &str = "get_changeable_devices";
 /// A picture of a room is never given to the model.
 const PICTURES: &str = "get_channel_image";
 /// The one read that the keyword answer makes.
@@ -27,16 +29,17 @@ impl Tools {
         let mut readable: Vec<_> = policy.read_tools().filter(|name| *name != PICTURES).map(str::to_owned).collect();
         readable.sort_unstable();
         let mut reading: Vec<_> = readable.iter().map(|name| read_tool(name)).collect();
-        // The list with propose_change shares everything up to here.
+        // The list for proposing shares everything up to here.
         if let Some(last) = reading.last_mut() {
             last.ends_prefix = true;
         }
         let mut proposing = reading.clone();
+        proposing.push(changeable_tool());
         proposing.push(propose_tool(policy));
         Self { readable, reading, proposing }
     }
 
-    /// What is offered; `propose_change` only when `may_propose`.
+    /// What is offered; `get_changeable_devices` and `propose_change` only when `may_propose`.
     pub(crate) fn offered(&self, may_propose: bool) -> &[Offer] {
         if may_propose { &self.proposing } else { &self.reading }
     }
@@ -61,12 +64,26 @@ fn read_tool(name: &str) -> Offer {
     }
 }
 
+fn changeable_tool() -> Offer {
+    Offer {
+        name: CHANGEABLE.to_owned(),
+        description: description(CHANGEABLE).to_owned(),
+        schema: changeable_schema(),
+        ends_prefix: false,
+    }
+}
+
+/// The schema of a tool without arguments.
+pub(crate) fn changeable_schema() -> Value {
+    json!({"type": "object", "properties": {}, "additionalProperties": false})
+}
+
 fn propose_tool(policy: &ToolPolicy) -> Offer {
     let (changes, schema) = changes(policy);
     let description = format!(
         "Proposes one change. Nothing runs: a person approves or denies it on a separate page, and you get the proposal's \
-         number at once. Only for what the operator asked for. Every id must come from a reading of this conversation. \
-         The changes and their arguments:\n{changes}"
+         number at once. Only for what the operator asked for. Every id must come from get_changeable_devices, read in \
+         this conversation. The changes and their arguments:\n{changes}"
     );
     Offer { name: PROPOSE.to_owned(), description, schema, ends_prefix: false }
 }
@@ -100,6 +117,10 @@ pub(crate) fn changes(policy: &ToolPolicy) -> (String, Value) {
 /// What a read tool is for.
 pub(crate) fn description(name: &str) -> &'static str {
     match name {
+        CHANGEABLE => {
+            "The units that a change can be proposed for, and no others: id, name, model, whether it is online, its channels \
+             with recorder and stream state, the event that is on now or comes next; and the stream destinations."
+        }
         "get_channel_audio_levels" => "Sound levels of one channel now.",
         "get_channel_settings" => "Encoder settings of one channel.",
         "get_cms_events_for_device" => "Scheduled events of one unit.",
@@ -175,7 +196,12 @@ mod tests {
         assert!(reads.is_sorted() && !reads.contains(&PICTURES) && !reads.contains(&PROPOSE));
         assert!(reads.iter().all(|name| !policy.is_write(name)));
         let all = names(tools.offered(true));
-        assert_eq!((&all[..19], all[19]), (reads.as_slice(), PROPOSE));
+        assert_eq!((&all[..19], &all[19..]), (reads.as_slice(), [CHANGEABLE, PROPOSE].as_slice()));
+        assert!(
+            !policy.is_write(CHANGEABLE) && policy.guard(CHANGEABLE).is_err(),
+            "it is no tool of the fleet's server"
+        );
+        assert_eq!(tools.readable(CHANGEABLE), None);
         assert!(reads.iter().all(|name| description(name) != description("")), "every read has its own words");
         assert!(tools.offered(true).iter().all(|tool| tool.schema["type"] == "object"));
         let ends = |list: &[Offer]| list.iter().position(|tool| tool.ends_prefix);
@@ -185,7 +211,7 @@ mod tests {
     #[test]
     fn propose_change_names_the_six_changes_with_their_fields() {
         let tools = Tools::new(&ToolPolicy::shipped().unwrap());
-        let propose = &tools.offered(true)[19];
+        let propose = &tools.offered(true)[20];
         assert_eq!(propose.schema["properties"]["tool"]["enum"].as_array().unwrap().len(), 6);
         let text = propose.description.as_str();
         assert!(text.contains("batch_recording") && text.contains("device_ids") && text.contains("event_id"), "{text}");

@@ -3,6 +3,7 @@
 //! A turn owns its link to the executor. Whatever ends it early (a failed model, the wall clock, an asker who hangs up, the
 //! end of this process) drops that link before `TurnEnd`, and the executor withdraws what the turn proposed.
 
+use crate::changeable;
 use crate::desk::Desk;
 use crate::ids_seen::IdsSeen;
 use crate::keyword;
@@ -15,9 +16,9 @@ use crate::named::Rooms;
 use crate::pieces::{Pieces, safe};
 use crate::poll::{Drafted, Hears};
 use crate::prompt::{self, Notes};
-use crate::propose::{Draft, Drafts, Ending};
+use crate::propose::{ASSISTANT, Draft, Drafts, Ending};
 use crate::teller::Teller;
-use crate::tools::{self, PROPOSE};
+use crate::tools::{self, CHANGEABLE, PROPOSE};
 use crate::watch::seen::{Readings, Seen};
 use host::link::LinkError;
 use policy::call::Tool;
@@ -346,6 +347,9 @@ impl<'a, 'b> Turn<'a, 'b> {
             self.used.push(PROPOSE.to_owned());
             return self.propose(&one.input).await;
         }
+        if one.name == CHANGEABLE && self.may_propose() {
+            return self.read_changeable(&one.input).await;
+        }
         let desk = self.desk;
         let Some(name) = desk.tools.readable(&one.name) else {
             self.used.push("(unknown)".to_owned());
@@ -366,7 +370,31 @@ impl<'a, 'b> Turn<'a, 'b> {
         }
     }
 
+    async fn read_changeable(&mut self, input: &Value) -> Result<(String, bool), LinkError> {
+        self.used.push(CHANGEABLE.to_owned());
+        self.teller.tell(AssistantSays::Reading { tool: CHANGEABLE.to_owned() }).await?;
+        match changeable::read(self.desk, ASSISTANT, input).await {
+            Ok(value) => {
+                self.seen.collect(&value);
+                self.rooms.collect(CHANGEABLE, &value);
+                if let Some(last) = self.desk.watch.last() {
+                    self.rooms.rivals(&last.team);
+                }
+                Ok((crate::fleet::quoted(CHANGEABLE, value), false))
+            }
+            Err(refusal) => Ok((format!("Not read: {}", told(&refusal)), true)),
+        }
+    }
+
     async fn propose(&mut self, input: &Value) -> Result<(String, bool), LinkError> {
+        // A room with a unit in both teams: the id is all that is wrong, so nobody is bothered with a refusal.
+        if let Some(unit) = self.rooms.namesake(&input["arguments"]) {
+            let text = format!(
+                "Not proposed yet: that unit is not on the list of get_changeable_devices. Unit {unit} on that list has the \
+                 same name; propose the change with its id."
+            );
+            return Ok((text, true));
+        }
         let draft = match self.draft(input) {
             Ok(draft) => draft,
             Err(refusal) => return self.not_proposed(refusal).await,
@@ -421,11 +449,9 @@ impl<'a, 'b> Turn<'a, 'b> {
     }
 
     async fn not_proposed(&mut self, refusal: Refusal) -> Result<(String, bool), LinkError> {
-        let mut text = format!("Not proposed: {}: {}", refusal.code, policy::words::refusal(refusal.code).en);
-        if !refusal.detail.is_empty() {
-            // The detail can repeat the fleet's own words: they stay inside the block.
-            let detail = serde_json::json!({ "detail": redact_text(&refusal.detail) });
-            text = format!("{text} {}", crate::fleet::quoted(PROPOSE, detail));
+        let mut text = format!("Not proposed: {}", told(&refusal));
+        if matches!(refusal.code, RefusalCode::OutsideFence | RefusalCode::TargetUnknown) {
+            text.push_str(" Only the units that get_changeable_devices lists can be changed.");
         }
         self.teller.tell(AssistantSays::NotProposed(refusal)).await?;
         Ok((text, true))
@@ -522,6 +548,16 @@ impl<'a, 'b> Turn<'a, 'b> {
             "a question was handled"
         );
     }
+}
+
+// A refusal for the model. Its detail can repeat the fleet's own words: they stay inside the block.
+fn told(refusal: &Refusal) -> String {
+    let words = format!("{}: {}", refusal.code, policy::words::refusal(refusal.code).en);
+    if refusal.detail.is_empty() {
+        return words;
+    }
+    let detail = serde_json::json!({ "detail": redact_text(&refusal.detail) });
+    format!("{words} {}", crate::fleet::quoted(PROPOSE, detail))
 }
 
 fn pick<'a>(language: Language, en: &'a str, es: &'a str) -> &'a str {

@@ -120,6 +120,8 @@ pub struct ExecutorStatus {
     pub start: StartReport,
     /// Seconds since old rows were last pruned, and how many went then.
     pub pruned: Option<(u64, u64)>,
+    /// Pieces of its in-process sandbox that do not hold; empty when it is whole.
+    pub sandbox_missing: Vec<String>,
     /// What is wrong; empty when all is well.
     pub problems: Vec<Problem>,
 }

@@ -299,6 +299,7 @@ pub(crate) fn executor_status() -> ExecutorStatus {
         audit_sequence: 12,
         start: StartReport { expired: 0, unknown: 0, restored: 0, backup: false },
         pruned: None,
+        sandbox_missing: Vec::new(),
         problems: Vec::new(),
     }
 }
@@ -313,6 +314,7 @@ pub(crate) fn assistant_status() -> AssistantStatus {
         last_read_seconds: None,
         executor_reached: true,
         witness: Some(12),
+        sandbox_missing: Vec::new(),
         problems: Vec::new(),
     }
 }

@@ -11,9 +11,9 @@ from mcp import Client, StdioServerParameters
 
 async def main(room: str, command: str, *arguments: str) -> None:
     async with Client(StdioServerParameters(command=command, args=list(arguments))) as fleet:
-        answer = await fleet.call_tool("get_devices_in_my_team", {})
+        answer = await fleet.call_tool("get_changeable_devices", {})
         devices = answer.structured_content["data"]["devices"]
-        unit = next(device["Id"] for device in devices if device["Name"] == room)
+        unit = next(device["device_id"] for device in devices if device["name"] == room)
         change = {"action": "start", "device_ids": [f"{unit}-1"]}
         asked = {"tool": "batch_recording", "arguments": change, "reason": f"The lecture in {room} begins."}
         proposed = await fleet.call_tool("propose_change", asked)

@@ -10,8 +10,8 @@ await fleet.connect(new StdioClientTransport({ command, args }));
 const call = async (name: string, input: Record<string, unknown>) =>
   (await fleet.callTool({ name, arguments: input })) as unknown as Answer;
 
-const { devices } = (await call("get_devices_in_my_team", {})).structuredContent.data;
-const unit = devices.find((device: { Name: string }) => device.Name === room).Id;
+const { devices } = (await call("get_changeable_devices", {})).structuredContent.data;
+const unit = devices.find((device: { name: string }) => device.name === room).device_id;
 const change = { action: "start", device_ids: [`${unit}-1`] };
 const reason = `The lecture in ${room} begins.`;
 const proposed = await call("propose_change", { tool: "batch_recording", arguments: change, reason });

@@ -14,7 +14,7 @@ use hyper::header::HeaderValue;
 use policy::call::{CheckedCall, Tool};
 use policy::gates::SignIn;
 use policy::ids::MasterId;
-use policy::observed::Observed;
+use policy::observed::{Observed, Team};
 use protocol::hello::Isolation;
 use protocol::refusal::{Refusal, RefusalCode};
 use reader::error::ReadError;
@@ -83,11 +83,16 @@ impl App {
         let reads = self.reads()?;
         let observed =
             reads.observe(&masters, call.stream_id().is_some()).await.map_err(|error| self.not_read(&error))?;
+        self.was_read(&observed.team);
+        Ok(observed)
+    }
+
+    /// Takes note of a read that went well.
+    pub(crate) fn was_read(&self, team: &Team) {
         self.signed_out.store(false, Ordering::Relaxed);
         self.last_read_boot_ms.store(self.clock.boot_ms(), Ordering::Relaxed);
-        let names = observed.team.devices.iter().map(|device| (device.id.clone(), device.name.clone())).collect();
+        let names = team.devices.iter().map(|device| (device.id.clone(), device.name.clone())).collect();
         *self.names.lock().unwrap_or_else(PoisonError::into_inner) = names;
-        Ok(observed)
     }
 
     /// Why a read gave nothing; that the server did not take the sign-in is remembered for `status`.

@@ -33,7 +33,7 @@ pub(crate) async fn serve(app: &Arc<App>, intake: &Arc<Intake>, stream: UnixStre
     let mut link = Wire::new(stream);
     let Some((agent, kind)) = greet(app, intake, &mut link).await else { return };
     match kind {
-        LinkKind::Poll => poll(app, &mut link, &agent).await,
+        LinkKind::Poll => poll((app, intake), &mut link, &agent).await,
         LinkKind::Turn => {
             // Whatever ends this task, the turn is taken back unless it ended as it should.
             let mut open = OpenTurn { app, turn: Some(agent.turn.clone()) };
@@ -124,6 +124,7 @@ async fn turn(intake: &Arc<Intake>, link: &mut Wire, agent: &Agent) -> bool {
                 return true;
             }
             AssistantSays::Ack { .. }
+            | AssistantSays::Changeable
             | AssistantSays::Hello { .. }
             | AssistantSays::Live
             | AssistantSays::Poll
@@ -136,7 +137,7 @@ async fn turn(intake: &Arc<Intake>, link: &mut Wire, agent: &Agent) -> bool {
     false
 }
 
-async fn poll(app: &App, link: &mut Wire, agent: &Agent) {
+async fn poll((app, intake): (&App, &Intake), link: &mut Wire, agent: &Agent) {
     while let Ok(Some(Request { id, say })) = link.recv(POLL_SILENCE).await {
         let label = agent.label.clone();
         let answer = match say {
@@ -154,6 +155,10 @@ async fn poll(app: &App, link: &mut Wire, agent: &Agent) {
             AssistantSays::Ack { numbers } => {
                 app.store.call(move |store| store.ack(&label, &numbers).map(|()| ExecutorSays::Acked)).await
             }
+            AssistantSays::Changeable => Ok(match intake.changeable(agent).await {
+                Ok(json) => ExecutorSays::Changeable { json },
+                Err(refusal) => ExecutorSays::Refused(refusal),
+            }),
             AssistantSays::Live => app.store.call(move |store| store.live(&label).map(ExecutorSays::Live)).await,
             AssistantSays::Standing { number } => {
                 app.store.call(move |store| store.standing(&label, number).map(ExecutorSays::Standing)).await

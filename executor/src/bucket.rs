@@ -62,10 +62,7 @@ impl Buckets {
     /// Takes one token of everybody's and one of this agent's.
     pub(crate) fn take(&mut self, agent: &Label) -> Take {
         let now = self.clock.boot_ms();
-        if self.agents.len() >= MOST_AGENTS {
-            // Whoever was silent for a minute has a full bucket again, or nearly.
-            self.agents.retain(|_, bucket| now - bucket.at_ms < 60_000);
-        }
+        self.forget_silent(now);
         let known = self.agents.len() < MOST_AGENTS || self.agents.contains_key(agent);
         if (!known && stands(RefusalCode::TooManyRequests)) || !self.everybody.take(ALL, now) {
             self.everybody.turned_away += 1;
@@ -79,6 +76,26 @@ impl Buckets {
         }
         let turned_away = std::mem::take(&mut bucket.turned_away) + std::mem::take(&mut self.everybody.turned_away);
         Take::Go { turned_away }
+    }
+
+    /// The same for a question that costs nothing by itself: this agent's token first, so that what it is turned away for
+    /// takes nothing from the others.
+    pub(crate) fn take_own_first(&mut self, agent: &Label) -> bool {
+        let now = self.clock.boot_ms();
+        self.forget_silent(now);
+        let known = self.agents.len() < MOST_AGENTS || self.agents.contains_key(agent);
+        if !known && stands(RefusalCode::TooManyRequests) {
+            return false;
+        }
+        let fresh = || Bucket { tokens: AGENT.burst, at_ms: now, turned_away: 0 };
+        self.agents.entry(agent.clone()).or_insert_with(fresh).take(AGENT, now) && self.everybody.take(ALL, now)
+    }
+
+    fn forget_silent(&mut self, now: i64) {
+        if self.agents.len() >= MOST_AGENTS {
+            // Whoever was silent for a minute has a full bucket again, or nearly.
+            self.agents.retain(|_, bucket| now - bucket.at_ms < 60_000);
+        }
     }
 
     /// The floods that have stopped (or all of them) with how many each had turned away, which is forgotten here. Without a
@@ -177,6 +194,15 @@ mod tests {
         let admitted =
             (0..1_000).filter(|n| buckets.take(&Label::new(&format!("agent-{n}")).unwrap()) != Take::Wait).count();
         assert_eq!(admitted, 40);
+    }
+
+    #[test]
+    fn a_flood_of_questions_takes_nothing_from_the_others() {
+        let (clock, _manual) = Clock::dangerous_manual(1_000, 1_000, "boot");
+        let mut buckets = Buckets::new(&clock);
+        let mut let_in =
+            |label: &str| (0..1_000).filter(|_| buckets.take_own_first(&Label::new(label).unwrap())).count();
+        assert_eq!([let_in("front"), let_in("assistant"), let_in("third")], [20, 20, 0]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use crate::app::App;
 use crate::bucket::{Buckets, Take};
+use crate::changeable::Changeable;
 use crate::recheck::target_list;
 use crate::store::audit::Step;
 use crate::store::{Asked, Limits, NewProposal, StoreError};
@@ -39,6 +40,7 @@ pub(crate) struct Intake {
     buckets: Mutex<Buckets>,
     /// One fresh read at a time: intake never takes the reader's slots from a run.
     one_read: tokio::sync::Mutex<()>,
+    changeable: Changeable,
 }
 
 impl Intake {
@@ -47,6 +49,7 @@ impl Intake {
             app: app.clone(),
             buckets: Mutex::new(Buckets::new(&app.clock)),
             one_read: tokio::sync::Mutex::default(),
+            changeable: Changeable::new(&app.clock),
         }
     }
 
@@ -105,6 +108,17 @@ impl Intake {
             return Err(Refusal::bare(RefusalCode::NoFence));
         }
         self.app.reads().map(|_| ())
+    }
+
+    /// The units that a change could be proposed for now, as canonical JSON. It reads, and admits nothing: a draft is judged
+    /// by reads of its own.
+    ///
+    /// # Errors
+    /// `too_many_requests`, what stands against any proposal, `team_mismatch`, `read_failed` and `sign_in_dead`.
+    pub(crate) async fn changeable(&self, agent: &Agent) -> Result<Vec<u8>, Refusal> {
+        self.changeable.take(&agent.label)?;
+        self.possible()?;
+        self.changeable.list(&self.app).await
     }
 
     /// Admits a draft and gives its number, or refuses it. Both are audited.

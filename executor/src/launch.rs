@@ -1,8 +1,11 @@
-//! What is settled before there is a second thread: settings, and the sockets that a service manager hands over.
+//! What is settled before there is a second thread: settings, the sockets that a service manager hands over, and the
+//! sandbox (issue lines 4.1, 4.2 and 4.5).
 
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
 use crate::serve::ServeError;
 use host::activation::{Handed, Kind};
+use host::files::ensure_private_dir;
+use host::sandbox::{self, Daemon, Plan};
 
 /// The descriptor that assistants propose on, as a socket unit names it.
 pub(crate) const PROPOSE: &str = "propose";
@@ -23,12 +26,14 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Reads the command line (without the program's name), the environment and what was handed over. Call it on the
-    /// main thread, before a runtime is made.
+    /// Reads the command line (without the program's name), the environment and what was handed over, and shuts
+    /// everything else. Call it on the main thread, before a runtime is made.
     ///
     /// # Errors
     /// [`ServeError`] when it cannot start.
     pub fn prepare(arguments: &[String]) -> Result<Self, ServeError> {
+        // Before a secret is read.
+        sandbox::harden();
         let (stop_with_stdin, propose_on_stdin) = match arguments {
             [] => (false, false),
             [flag] if flag == "--stop-with-stdin" => (true, false),
@@ -40,6 +45,27 @@ impl Launch {
         if propose_on_stdin {
             handed.take_stdin(PROPOSE)?;
         }
-        Ok(Self { config: Config::from_environment()?, handed, stop_with_stdin })
+        let config = Config::from_environment()?;
+        confine(&config)?;
+        Ok(Self { config, handed, stop_with_stdin })
     }
+}
+
+fn confine(config: &Config) -> Result<(), ConfigError> {
+    // A rule needs its folder to be there; whoever uses it says what is wrong with it.
+    let _said_later = ensure_private_dir(&config.state);
+    let mut plan = Plan::of_this_machine()
+        .reads(&config.policy_dir)
+        .writes(&config.state)
+        .writes(&config.run.join("control"))
+        .writes(&config.run.join("propose"))
+        .replaces(&config.principals)
+        .replaces(&config.token_file)
+        .listens_on(config.callback_port)
+        .listens_on(config.page_port);
+    if let Some((_, address)) = &config.notify {
+        plan = plan.reads(address);
+    }
+    let required = std::env::var_os(sandbox::REQUIRE).map(|value| value.to_string_lossy().into_owned());
+    sandbox::close(&plan, Daemon::Executor, required.as_deref()).map_err(|error| ConfigError(error.to_string()))
 }

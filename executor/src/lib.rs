@@ -13,6 +13,7 @@ mod barrier;
 mod binding;
 mod bucket;
 mod card;
+mod changeable;
 mod codes;
 mod config;
 mod control_link;

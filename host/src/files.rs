@@ -19,7 +19,7 @@ pub use write::{FileLock, append_open, create_private, remove_private, try_lock,
 pub(crate) use folder::own_folder;
 
 use crate::secret::SecretText;
-use folder::{open_in, open_parent};
+use folder::{open_in, open_way};
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
 use std::fs::{File, Metadata};
@@ -148,7 +148,7 @@ pub fn read_private(path: &Path, limit: u64) -> Result<String, FileError> {
 }
 
 fn open_existing(path: &Path, flags: OFlag) -> Result<File, FileError> {
-    let (folder, name) = open_parent(path)?;
+    let (folder, name) = open_way(path)?;
     open_in(&folder, &name, path, flags, Mode::empty())
 }
 

@@ -11,6 +11,7 @@ pub mod files;
 pub mod link;
 pub mod log;
 pub mod notify;
+pub mod sandbox;
 pub mod secret;
 pub mod service;
 pub mod socket;

@@ -1,4 +1,4 @@
-//! What started this process, and what the system has shut for it. Only looks.
+//! What started this process, and the exit codes that it understands. Only looks.
 
 use std::ffi::OsString;
 
@@ -34,7 +34,10 @@ impl Manager {
     }
 }
 
-/// Who started this process itself, not a shell above it.
+/// The two jobs of `launchd/`, which start a daemon through a script.
+const JOBS: [&str; 2] = ["fleetwatch.assistant", "fleetwatch.executor"];
+
+/// Who started this process itself, not a shell above it; the script of our own jobs counts as launchd.
 #[must_use]
 pub fn manager() -> Manager {
     judge(std::process::id(), std::os::unix::process::parent_id(), |name| std::env::var_os(name))
@@ -43,22 +46,14 @@ pub fn manager() -> Manager {
 fn judge(pid: u32, parent: u32, lookup: impl Fn(&str) -> Option<OsString>) -> Manager {
     // Children inherit it, so only the named process counts.
     let named = lookup("SYSTEMD_EXEC_PID").is_some_and(|value| *value == *pid.to_string());
-    let job = lookup("XPC_SERVICE_NAME").is_some_and(|value| !value.is_empty() && value != "0");
-    match (named, pid == 1, job && parent == 1) {
+    let job = lookup("XPC_SERVICE_NAME").filter(|value| !value.is_empty() && value != "0");
+    let ours = job.as_ref().is_some_and(|job| JOBS.iter().any(|name| *job == **name));
+    match (named, pid == 1, ours || (job.is_some() && parent == 1)) {
         (true, _, _) => Manager::Systemd,
         (false, true, _) => Manager::Container,
         (false, false, true) => Manager::Launchd,
         (false, false, false) => Manager::None,
     }
-}
-
-/// Whether the system lets this process gain no rights, and whether it filters its system calls; nothing where the
-/// system does not say.
-#[must_use]
-pub fn confinement() -> Option<(bool, bool)> {
-    let text = std::fs::read_to_string("/proc/self/status").ok()?;
-    let set = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim() != "0");
-    Some((set("NoNewPrivs:")?, set("Seccomp:")?))
 }
 
 #[cfg(test)]
@@ -75,6 +70,7 @@ mod tests {
         assert_eq!(of(1, 0, &[]), Manager::Container);
         assert_eq!(of(9, 1, &[("XPC_SERVICE_NAME", "fleetwatch")]), Manager::Launchd);
         assert_eq!(of(9, 8, &[("XPC_SERVICE_NAME", "fleetwatch")]), Manager::None);
+        assert_eq!(of(9, 8, &[("XPC_SERVICE_NAME", "fleetwatch.executor")]), Manager::Launchd);
         assert_eq!(of(9, 1, &[("XPC_SERVICE_NAME", "0")]), Manager::None);
     }
 }

@@ -177,6 +177,8 @@ pub struct AssistantStatus {
     pub last_read_seconds: Option<u64>,
     /// Whether the executor answered the last poll.
     pub executor_reached: bool,
+    /// Pieces of its in-process sandbox that do not hold; empty when it is whole.
+    pub sandbox_missing: Vec<String>,
     /// Sequence of the newest audit head held as a witness.
     pub witness: Option<u64>,
     /// What is wrong, each with what to do; empty when all is well.

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 /// Longest reason, in characters (`seed 000, Model tools`).
 pub const MAX_REASON: usize = 300;
 
+/// How long a list of changeable units is told again without being read again, in milliseconds.
+pub const CHANGEABLE_LIFE: i64 = 10_000;
+
 /// What a connection is for. One turn, one connection; polling has its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LinkKind {
@@ -75,6 +78,8 @@ pub enum AssistantSays {
         /// Their numbers.
         numbers: Vec<ProposalNumber>,
     },
+    /// Which units could a change be proposed for now? Only on a [`LinkKind::Poll`]; it reads, and admits nothing.
+    Changeable,
     /// First on every connection.
     Hello {
         /// Version and build.
@@ -229,6 +234,13 @@ pub enum ExecutorSays {
     Admitted {
         /// What people call it.
         number: ProposalNumber,
+    },
+    /// The units inside the fence that the writing sign-in reaches, from a reading that ended at most
+    /// [`CHANGEABLE_LIFE`] ago.
+    Changeable {
+        /// Canonical JSON: `read_at`, `units` (how many there are), `shown` (how many stand here), `devices`, `streams`, and
+        /// `left_out` in words when something is.
+        json: Vec<u8>,
     },
     /// Answer to the hello.
     Hello {

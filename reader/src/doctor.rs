@@ -192,24 +192,32 @@ fn server_ruling(check: Check, place: &str, reached: &Result<(), NotReached>) ->
     }
 }
 
-/// What the system has shut for this process.
+/// Which pieces of its own sandbox hold for this process.
 #[must_use]
 pub fn sandbox() -> Row {
-    sandbox_ruling(service::confinement())
+    sandbox_ruling(&host::sandbox::missing())
 }
 
-fn sandbox_ruling(found: Option<(bool, bool)>) -> Row {
-    let yes = |set: bool| if set { ("yes", "sí") } else { ("no", "no") };
-    let mut words = Worded::new(
-        "in-process sandbox: not present in this version",
-        "aislamiento dentro del proceso: no presente en esta versión",
-    );
-    if let Some((rights, calls)) = found {
-        let (rights, calls) = (yes(rights), yes(calls));
-        words.en.push_str(&format!("; from outside: no new rights {}, system calls filtered {}", rights.0, calls.0));
-        words.es.push_str(&format!("; desde fuera: sin nuevos derechos {}, llamadas filtradas {}", rights.1, calls.1));
+fn sandbox_ruling(missing: &[String]) -> Row {
+    if missing.is_empty() {
+        let names = host::sandbox::Piece::ALL.map(host::sandbox::Piece::as_str).join(", ");
+        let found = Worded::new(
+            format!("in-process sandbox: whole ({names})"),
+            format!("aislamiento dentro del proceso: completo ({names})"),
+        );
+        return Row::new(Check::Sandbox, Grade::Ok, found);
     }
-    Row::new(Check::Sandbox, Grade::Info, words)
+    let names = missing.join(", ");
+    let found = Worded::new(
+        format!("in-process sandbox: this system does not give {names}"),
+        format!("aislamiento dentro del proceso: este sistema no da {names}"),
+    );
+    Row::new(Check::Sandbox, Grade::Warn, found).advise(
+        "Use Linux 6.12 or newer with Landlock, outside a container that forbids it. FLEETWATCH_REQUIRE_SANDBOX=1 refuses to \
+         run without.",
+        "Use Linux 6.12 o posterior con Landlock, fuera de un contenedor que lo prohíba. Con FLEETWATCH_REQUIRE_SANDBOX=1 \
+         no se arranca sin él.",
+    )
 }
 
 /// Who starts this daemon again.

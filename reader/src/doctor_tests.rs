@@ -97,12 +97,11 @@ fn an_unreached_server_warns_and_names_only_its_place() {
 }
 
 #[test]
-fn sandbox_and_service_are_told_without_a_promise() {
-    for found in [None, Some((true, false)), Some((false, true))] {
-        let row = sandbox_ruling(found);
-        assert_eq!(grade(&row), Grade::Info);
-        assert!(row.found.en.contains("not present in this version"));
-    }
+fn what_the_sandbox_lacks_is_a_warning_by_name_and_the_service_is_told() {
+    assert_eq!(grade(&sandbox_ruling(&[])), Grade::Ok);
+    let row = sandbox_ruling(&["landlock".to_owned(), "seccomp".to_owned()]);
+    assert!(row.found.en.contains("landlock, seccomp") && row.found.es.contains("landlock, seccomp"), "{row:?}");
+    assert!(grade(&row) == Grade::Warn && row.advice.en.contains("FLEETWATCH_REQUIRE_SANDBOX=1"), "{row:?}");
     for manager in [Manager::Container, Manager::Launchd, Manager::None, Manager::Systemd] {
         for (watchdog, words) in [(None, "watchdog: none"), (Some(Duration::from_secs(30)), "watchdog: every 30 s")] {
             let row = service_ruling(manager, watchdog);

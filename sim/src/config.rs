@@ -16,6 +16,7 @@ const TOKEN_LIMIT: u64 = 4096;
 /// Both listen on 127.0.0.1 and nowhere else.
 #[derive(Debug, Parser)]
 #[command(name = "fleetwatch-sim", version)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one independent switch")]
 pub(crate) struct Config {
     /// Port of the MCP server; 0 takes a free one.
     #[arg(long, default_value_t = 0)]
@@ -38,6 +39,9 @@ pub(crate) struct Config {
     /// The sandbox sign-in sees only the first N rooms (default: all of them).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=5000))]
     pub(crate) sandbox_rooms: Option<u32>,
+    /// The sandbox sign-in's rooms are a team of their own: the normal sign-in sees the others and not these.
+    #[arg(long, requires = "sandbox_rooms")]
+    pub(crate) two_teams: bool,
     /// What goes wrong when a write tool is called.
     #[arg(long, value_name = "KIND")]
     pub(crate) fault: Option<Fault>,
@@ -73,6 +77,8 @@ pub(crate) struct Tokens {
 /// Whose token a request carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Caller {
+    /// The tests' own channel, which sees every room.
+    Everyone,
     /// The normal sign-in.
     Normal,
     /// The sandbox sign-in.
@@ -85,6 +91,7 @@ impl Caller {
     /// The word that stands in the log.
     pub(crate) fn word(self) -> &'static str {
         match self {
+            Self::Everyone => "everyone",
             Self::Normal => "normal",
             Self::Sandbox => "sandbox",
             Self::Unknown => "unknown",

@@ -31,9 +31,10 @@ pub(crate) fn start(config: &Config) -> Result<(), Box<dyn Error>> {
 fn build(config: &Config) -> Result<World, Box<dyn Error>> {
     let rooms = usize::try_from(config.rooms)?;
     let sandbox = usize::try_from(config.sandbox_rooms.unwrap_or(config.rooms))?;
+    let fleet = rooms::fleet(rooms, sandbox, clock::now_ms());
     let world = World::new(
         Tokens::read(config)?,
-        rooms::fleet(rooms, sandbox, clock::now_ms()),
+        if config.two_teams { fleet.apart() } else { fleet },
         CallLog::open(config.log.as_deref())?,
         Faults::new(config.fault, config.fault_once),
     );

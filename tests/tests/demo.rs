@@ -121,9 +121,8 @@ mod tests {
         assert_eq!(left_in(folder.path()), Vec::<PathBuf>::new());
     }
 
-    // The real model's address is answered by nobody here, so the story does not hold; but it is what is asked, with the key.
-    #[test]
-    fn with_a_key_the_real_model_is_asked_and_no_stand_in() {
+    // The head of the first request to an address where nobody is let in.
+    fn asked_once() -> (std::thread::JoinHandle<String>, String) {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let asked = std::thread::spawn(move || {
@@ -139,6 +138,13 @@ mod tests {
             stream.write_all(answer).unwrap();
             String::from_utf8_lossy(&seen).to_lowercase()
         });
+        (asked, address)
+    }
+
+    // The real model's address is answered by nobody here, so the story does not hold; but it is what is asked, with the key.
+    #[test]
+    fn with_a_key_the_real_model_is_asked_and_no_stand_in() {
+        let (asked, address) = asked_once();
         let folder = tempfile::tempdir().unwrap();
         let settings =
             [("FLEETWATCH_ANTHROPIC_URL", address.as_str()), ("FLEETWATCH_ANTHROPIC_API_KEY", "key-never-show")];
@@ -147,6 +153,25 @@ mod tests {
         assert!(head.starts_with("post /v1/messages") && head.contains("x-api-key: key-never-show"), "{head}");
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(!said.contains("scripted stand-in") && !said.contains("fleetwatch-sim-script"), "{said}");
+        assert!(!said.contains("key-never-show"), "{said}");
+        assert_eq!(left_in(folder.path()), Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn a_model_in_the_building_is_asked_where_the_environment_names_one() {
+        let (asked, address) = asked_once();
+        let folder = tempfile::tempdir().unwrap();
+        let settings = [
+            ("FLEETWATCH_MODEL_KIND", "openai"),
+            ("FLEETWATCH_OPENAI_URL", address.as_str()),
+            ("FLEETWATCH_OPENAI_API_KEY", "key-never-show"),
+            ("FLEETWATCH_AI_MODEL", "in-the-building"),
+        ];
+        let output = demo(&["--script"], folder.path()).envs(settings).output().unwrap();
+        let (said, head) = (text(&output), asked.join().unwrap());
+        assert!(head.starts_with("post /v1/chat/completions") && head.contains("bearer key-never-show"), "{head}");
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("in-the-building") && !said.contains("scripted stand-in"), "{said}");
         assert!(!said.contains("key-never-show"), "{said}");
         assert_eq!(left_in(folder.path()), Vec::<PathBuf>::new());
     }

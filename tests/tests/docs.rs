@@ -1,5 +1,15 @@
 //! The documentation says what is so: every refusal code has its row, every setting its line, every test and file that is
-//! named exists, every link leads somewhere.
+//! named exists, every link leads somewhere, every command can be typed, and jobs and pictures agree with the units.
+
+#[cfg(test)]
+#[path = "docs/boundary.rs"]
+mod boundary;
+#[cfg(test)]
+#[path = "docs/commands.rs"]
+mod commands;
+#[cfg(test)]
+#[path = "docs/launchd.rs"]
+mod launchd;
 
 #[cfg(test)]
 mod tests {

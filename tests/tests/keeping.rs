@@ -155,6 +155,54 @@ fn a_backup_comes_back_and_nothing_that_was_live_lives_on() {
 }
 
 #[test]
+fn a_backup_comes_back_where_nothing_but_the_audit_key_is_left() {
+    let mut world = World::builder().without_assistant().start();
+    let (hall, chapel) = (world.room("Hall A"), world.room("Chapel"));
+    let ran = must(world.propose("a", RECORD, &recording("start", &hall, 1)), "a proposal");
+    assert_eq!(must(world.approve(ran), "yes").state, ProposalState::Ok);
+    let live = must(world.propose("a", RECORD, &recording("start", &chapel, 1)), "a proposal");
+    let mut buffer = String::new();
+    let file = path_of(&world, "backup.db", &mut buffer);
+    ctl(&world, &["backup", file], 0);
+    world.stop_executor();
+    let state = world.folder().join("executor");
+    for name in ["store.db", "spent.log"] {
+        must(std::fs::remove_file(state.join(name)), name);
+    }
+    world.start_executor();
+    assert_eq!(world.control().history().len(), 0);
+    let (exit, text) = world.ctl_at_terminal(&["restore", file], &[("PIN", SETTLED, world.pin())]);
+    assert_eq!(exit, 0, "{text}");
+    assert_eq!(until(SOON, "the end of the executor", || world.executor().ended()), 1);
+    world.start_executor();
+    assert_eq!((world.state_of(ran), world.state_of(live)), (ProposalState::Ok, ProposalState::ExpiredUnseen));
+    assert!(ctl(&world, &["audit", "verify"], 0).contains("The audit holds"));
+    assert_eq!(world.writes().len(), 1, "nothing runs twice");
+}
+
+#[test]
+fn a_new_audit_key_begins_a_new_audit_and_the_old_head_is_told_once() {
+    let mut world = World::builder().start();
+    until(SOON, "the assistant's first head", || world.asker().status().witness);
+    must(world.propose("a", RECORD, &recording("start", &world.room("Hall A"), 1)), "a proposal");
+    let state = world.folder().join("executor");
+    let key = || must(std::fs::read_to_string(state.join("audit.key")), "audit.key");
+    let before = key();
+    world.stop_executor();
+    let old = state.join("old-audit");
+    must(std::fs::create_dir(&old), "old-audit");
+    for name in ["audit.key", "spent.log", "store.db"] {
+        must(std::fs::rename(state.join(name), old.join(name)), name);
+    }
+    world.start_executor();
+    assert_ne!(key(), before);
+    until(SOON, "a head of the new audit", || (world.status().1["executor"]["witness"] == "agrees").then_some(()));
+    assert_eq!(world.audit("witness_bad_mac").len(), 1);
+    assert_eq!(world.control().history().len(), 0);
+    assert!(ctl(&world, &["audit", "verify"], 0).contains("The audit holds"));
+}
+
+#[test]
 fn what_is_no_backup_of_this_executor_is_refused_and_nothing_stops() {
     let mut world = World::builder().without_assistant().start();
     let other = World::builder().without_assistant().start();

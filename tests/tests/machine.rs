@@ -1,5 +1,5 @@
 //! What the machine does to the real executor: its wall clock is set, its disk fails, is full or cannot
-//! be written; what a service manager hands it; and in which order disk and wire are reached.
+//! be written; what a service manager hands it, and what its own sandbox shuts; and in which order disk and wire are reached.
 
 #[cfg(test)]
 #[path = "machine/clock.rs"]
@@ -8,8 +8,14 @@ mod clock;
 #[path = "machine/disk.rs"]
 mod disk;
 #[cfg(test)]
+#[path = "machine/launchd.rs"]
+mod launchd;
+#[cfg(test)]
 #[path = "machine/order.rs"]
 mod order;
+#[cfg(test)]
+#[path = "machine/sandbox.rs"]
+mod sandbox;
 #[cfg(test)]
 #[path = "machine/service.rs"]
 mod service;

@@ -143,6 +143,11 @@ fn another_agent_reads_and_proposes_and_a_person_decides() {
     let text = result["content"][0]["text"].as_str().unwrap();
     assert!(text.starts_with("<fleet_data>") && text.matches("</fleet_data>").count() == 1, "{text}");
 
+    let result = agent.call("get_changeable_devices", &json!({}));
+    let devices = result["structuredContent"]["data"]["devices"].as_array().unwrap();
+    assert!(devices.iter().any(|device| device["device_id"] == hall.as_str()), "{result}");
+    assert_eq!(agent.refused("get_changeable_devices", &json!({ "all": true })), "bad_arguments");
+
     let number = agent.propose("batch_recording", &recording("start", &hall, 1));
     assert_eq!(agent.state(number), "pending");
     let pending = agent.call("pending_proposals", &json!({}))["structuredContent"]["proposals"].clone();
@@ -218,7 +223,7 @@ fn the_tools_have_strict_schemas_and_true_hints_by_either_handshake() {
 
 fn check_tools(answer: &Value) {
     let tools = some(answer["result"]["tools"].as_array(), &answer.to_string());
-    assert_eq!(tools.len(), 22, "19 readings without pictures, one that proposes, two that ask");
+    assert_eq!(tools.len(), 23, "19 readings without pictures, what can change, one that proposes, two that ask");
     for tool in tools {
         let name = text(&tool["name"]);
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{name}");
@@ -341,7 +346,7 @@ fn the_inspector_lists_the_tools_reads_and_proposes() {
         must(serde_json::from_str(&said), &said)
     };
     let listed = inspect(&["--method", "tools/list"]);
-    assert_eq!(listed["tools"].as_array().unwrap().len(), 22, "{listed}");
+    assert_eq!(listed["tools"].as_array().unwrap().len(), 23, "{listed}");
     let call = |tool: &str, arguments: &[String]| {
         let mut words = vec!["--method", "tools/call", "--tool-name", tool];
         for argument in arguments {

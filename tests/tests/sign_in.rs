@@ -11,7 +11,7 @@ use control::message::{ExecutorSays, OperatorSays};
 use fleetwatch_tests::binary;
 use fleetwatch_tests::terminal::Terminal;
 use fleetwatch_tests::world::{
-    AskClient, Asking, ControlClient, Fate, TlsFront, World, answered, code_of, must, recording, some, until,
+    AskClient, Asking, ControlClient, Fate, TlsFront, World, answered, code_of, must, proposed, recording, some, until,
 };
 use protocol::ask::{AskerSays, AssistantSays};
 use protocol::propose::ProposalState;
@@ -555,4 +555,53 @@ fn a_credential_that_only_an_administrator_can_replace_ends_the_start_with_78_an
     assert!(!status.sign_in && status.problems.iter().any(|problem| problem.code == Code::SignInDead), "{status:?}");
     sign_in_writing_alone(&world);
     assert!(world.control().status().sign_in);
+}
+
+// Both accounts of a real slot, whose teams share no room, and the front before the fleet.
+#[track_caller]
+fn two_teams() -> (World, TlsFront) {
+    let front = TlsFront::start();
+    let builder = World::builder().sandbox_rooms(2).two_teams(&front).fence_rooms(&["Hall A", "Hall B"]);
+    let world = builder.start();
+    front.lead_to(world.sim.address());
+    // The page of the sign-in stands behind the front too; a browser here does not know its authority.
+    let plain = |link: &str| {
+        let rest = link.strip_prefix(front.url().trim_end_matches("/mcp")).map(str::to_owned);
+        format!("http://{}{}", world.sim.address(), some(rest, "a link behind the front"))
+    };
+    let mut asker = world.asker();
+    browse(&plain(&normal_link(&mut asker).url), "normal");
+    must(normal_end(&mut asker), "the normal sign-in");
+    let (mut control, link) = writing_link(&world, Some(must(ids(&world), "the normal units")));
+    browse(&plain(&link.url), "sandbox");
+    let done = must(writing_end(&mut control), "the writing sign-in");
+    assert_eq!((done.devices, done.notes.as_slice()), (Some(2), &[][..]), "compared, and apart");
+    (world, front)
+}
+
+#[test]
+fn with_a_sandbox_team_of_its_own_the_model_proposes_for_its_room_and_one_write_follows() {
+    let (world, _front) = two_teams();
+    let hall = world.room("Hall A");
+    let reached = must(ids(&world), "the normal units");
+    assert!(reached.len() == 28 && !reached.contains(&hall), "{reached:?}");
+    let said = world.ask("Graba en Hall A");
+    let reading = AssistantSays::Reading { tool: "get_changeable_devices".to_owned() };
+    assert!(said.contains(&reading), "{said:?}");
+    let numbers = proposed(&said);
+    assert_eq!(numbers.len(), 1, "{said:?}");
+    let card = must(world.control().show(numbers[0]), "the card");
+    assert!(!format!("{card:?}").contains("Simulator"), "a real slot");
+    assert_eq!(must(world.approve(numbers[0]), "yes").state, ProposalState::Ok);
+    let writes = world.writes();
+    assert_eq!((writes.len(), writes[0].token.as_str()), (1, "sandbox"));
+    assert_eq!(writes[0].arguments, recording("start", &hall, 1));
+    // A room of the other team is not proposed for, whoever asks.
+    let said = world.ask("Graba en Chapel");
+    let refused = said.iter().find_map(|word| match word {
+        AssistantSays::NotProposed(refusal) => Some(refusal.code),
+        _ => None,
+    });
+    assert_eq!((proposed(&said), refused), (Vec::new(), Some(Code::OutsideFence)), "{said:?}");
+    assert_eq!(world.writes().len(), 1);
 }

@@ -14,6 +14,7 @@ pub(crate) mod state;
 mod sweep;
 #[cfg(test)]
 pub(crate) mod testing;
+mod writing;
 
 use crate::desk::Desk;
 use crate::fleet::Fleet;
@@ -28,6 +29,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use writing::Standing;
 
 const FILE: &str = "watch.json";
 /// Most posts that wait for one channel; older ones are dropped, and the log says so.
@@ -114,6 +116,24 @@ impl Watch {
             self.queue(&mut known.state, post);
         }
         post.is_some()
+    }
+
+    /// Says that the executor's sign-in is over, or back. Whoever has just looked has just tried what waits, too.
+    pub(crate) async fn writing(&self, standing: Standing, looked: bool, clock: &Clock) {
+        let post = {
+            let mut known = self.known();
+            let post = writing::step(&mut known.state, standing, &self.rules, clock.unix());
+            if let Some(post) = &post {
+                self.queue(&mut known.state, &Timed::always(post.clone()));
+            }
+            post
+        };
+        if post.is_some() {
+            self.save();
+        }
+        if post.is_some() || !looked {
+            self.deliver(clock).await;
+        }
     }
 
     // Whether it was a look.
@@ -271,15 +291,18 @@ impl Watch {
     }
 }
 
-/// Watches for ever. Without a sign-in there is nothing to look at; `status` says so.
+/// Watches for ever. Without a sign-in there is nothing to look at; `status` says so, and a post when it was there before.
 pub(crate) async fn run(desk: &Desk) {
     let every = Duration::from_secs(u64::from(desk.watch.rules.behaviour.heartbeat_seconds()));
     loop {
-        if desk.fleet.has_sign_in() {
+        let looked = desk.fleet.has_sign_in();
+        if looked {
             desk.watch.beat(&desk.fleet, &desk.policy, &desk.clock).await;
         } else {
             desk.watch.rest(&desk.fleet, &desk.clock).await;
         }
+        let executor = Standing::of_executor(desk.poll.proposing());
+        desk.watch.writing(executor, looked, &desk.clock).await;
         tokio::time::sleep(every).await;
     }
 }
@@ -454,6 +477,30 @@ mod tests {
         let body = bad.last().body;
         assert!(bad.count() == 3 && body.contains("1 new") && body.contains("Hall A: offline"), "{body}");
         assert!(!body.contains("Seminar") && !body.contains("room check"), "{body}");
+    }
+
+    #[tokio::test]
+    async fn a_writing_sign_in_that_is_over_is_posted_once_and_its_return_once_across_a_restart_and_a_failed_post() {
+        let (world, taker) = (World::new(), Taker::start(vec![500, 200]).await);
+        let (clock, _) = Clock::dangerous_manual(NOON, 0, "boot");
+        let say = async |standing| {
+            let watch = world.watch(&[&taker]);
+            watch.writing(standing, false, &clock).await;
+        };
+        say(Standing::Over).await;
+        assert!(
+            taker.count() == 1 && taker.last().body.contains("fleetwatchctl login --sandbox"),
+            "{:?}",
+            taker.last()
+        );
+        say(Standing::Over).await;
+        assert_eq!(taker.count(), 2, "what was not taken is tried again without a look");
+        say(Standing::Over).await;
+        say(Standing::Unknown).await;
+        assert_eq!(taker.count(), 2);
+        say(Standing::Good).await;
+        say(Standing::Good).await;
+        assert!(taker.count() == 3 && taker.last().body.contains("1 resolved"), "{:?}", taker.last());
     }
 
     #[tokio::test]

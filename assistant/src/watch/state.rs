@@ -143,6 +143,9 @@ pub(crate) struct State {
     /// It has been said that the fleet is not seen, and not yet that it is again; an older file has none.
     #[serde(default)]
     pub(crate) blind: bool,
+    /// It has been said that the executor's sign-in is over; an older file has none.
+    #[serde(default)]
+    pub(crate) writing_over: bool,
 }
 
 impl Default for State {
@@ -161,6 +164,7 @@ impl Default for State {
             team: None,
             signed_in_anew: false,
             blind: false,
+            writing_over: false,
         }
     }
 }
@@ -219,6 +223,7 @@ mod tests {
         assert_eq!(State::load(&file), State::default());
         let mut state = State { begun: true, had_units: true, ..State::default() };
         state.day("2031-02-03").looks = 7;
+        state.writing_over = true;
         state.told.insert("k".into(), Told { verdict: Verdict::NotReady, start: 9 });
         state.save(&file).unwrap();
         assert_eq!(State::load(&file), state);
@@ -248,7 +253,7 @@ mod tests {
         let queued = Queued { channel: "teams".into(), post, until: None, rest: None };
         let state = State { begun: true, queue: vec![queued], ..State::default() };
         let text = serde_json::to_string(&state).unwrap();
-        let old = text.replace(",\"until\":null,\"rest\":null", "");
+        let old = text.replace(",\"until\":null,\"rest\":null", "").replace(",\"writing_over\":false", "");
         assert_ne!(old, text);
         files::write_private(&file, old.as_bytes()).unwrap();
         assert_eq!(State::load(&file), state);

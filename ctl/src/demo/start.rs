@@ -173,13 +173,32 @@ fn start_assistant(folder: &Folder, children: &mut Children, sim: &Sim) -> Resul
         ("FLEETWATCH_ASSISTANT_STATE_DIR", folder.assistant().into()),
         ("FLEETWATCH_TOKEN_FILE", (&sim.normal).into()),
     ]);
-    let given = env::var("FLEETWATCH_ANTHROPIC_API_KEY").ok().filter(|key| !key.is_empty());
-    let key_file = match given {
+    settings.extend(model(folder, sim)?);
+    children.start(Spec { name: ASSISTANT, arguments: vec!["--stop-with-stdin".into()], settings })?;
+    Ok(())
+}
+
+// The model that the demo's own environment names; else the stand-in. A kind that nobody knows is for the assistant to refuse.
+fn model(folder: &Folder, sim: &Sim) -> Result<Vec<(&'static str, OsString)>, DemoError> {
+    const KIND: &str = "FLEETWATCH_MODEL_KIND";
+    let given = |name: &'static str| env::var_os(name).filter(|value| !value.is_empty()).map(|value| (name, value));
+    let secret = |name: &str| env::var(name).ok().filter(|key| !key.is_empty()).map(SecretText::from);
+    let kind = given(KIND);
+    if kind.as_ref().is_some_and(|(_, kind)| kind == "openai") {
+        let named = [KIND, "FLEETWATCH_OPENAI_URL", "FLEETWATCH_AI_MODEL", "FLEETWATCH_OPENAI_API_KEY_FILE"];
+        let mut settings: Vec<_> = named.into_iter().filter_map(given).collect();
+        if let Some(key) = secret("FLEETWATCH_OPENAI_API_KEY") {
+            // Never in the environment of the child.
+            settings.retain(|(name, _)| *name != "FLEETWATCH_OPENAI_API_KEY_FILE");
+            settings.push(("FLEETWATCH_OPENAI_API_KEY_FILE", folder.write_secret("model-key", &key)?.into()));
+        }
+        return Ok(settings);
+    }
+    let mut settings: Vec<_> = kind.into_iter().collect();
+    let key_file = match secret("FLEETWATCH_ANTHROPIC_API_KEY") {
         Some(key) => {
-            for name in ["FLEETWATCH_ANTHROPIC_URL", "FLEETWATCH_AI_MODEL"] {
-                settings.extend(env::var_os(name).map(|value| (name, value)));
-            }
-            folder.write_secret("model-key", &SecretText::from(key))?
+            settings.extend(["FLEETWATCH_ANTHROPIC_URL", "FLEETWATCH_AI_MODEL"].into_iter().filter_map(given));
+            folder.write_secret("model-key", &key)?
         }
         None => {
             settings.push(("FLEETWATCH_ANTHROPIC_URL", (&sim.model).into()));
@@ -189,8 +208,7 @@ fn start_assistant(folder: &Folder, children: &mut Children, sim: &Sim) -> Resul
         }
     };
     settings.push(("FLEETWATCH_ANTHROPIC_API_KEY_FILE", key_file.into()));
-    children.start(Spec { name: ASSISTANT, arguments: vec!["--stop-with-stdin".into()], settings })?;
-    Ok(())
+    Ok(settings)
 }
 
 // One user runs everything: then the PIN is the boundary, and status says `isolation: none`.

@@ -40,6 +40,7 @@ fn executor(page: &mut Page, status: &ExecutorStatus, me: &str) {
     page.field("  Version", &safe(&status.hello.build));
     page.field("  Up for", &span(status.uptime_seconds));
     page.field("  Isolation", status.isolation.as_str());
+    page.field("  Sandbox", &sandbox(&status.sandbox_missing));
     page.field("  Witness", status.witness.as_str());
     page.field("  Writes through", &format!("{} ({})", safe(&status.slot), signed_in(status.sign_in)));
     page.field("  Fence", &safe(&status.fence));
@@ -89,8 +90,13 @@ fn assistant(page: &mut Page, status: &AssistantStatus) {
     page.field("  Reads", signed_in(status.sign_in));
     page.field("  Last read", &ago(status.last_read_seconds));
     page.field("  Executor", if status.executor_reached { "reached" } else { "not reached" });
+    page.field("  Sandbox", &sandbox(&status.sandbox_missing));
     let witness = status.witness.map_or_else(|| "none yet".to_owned(), |row| format!("audit row {row}"));
     page.field("  Witness", &witness);
+}
+
+fn sandbox(missing: &[String]) -> String {
+    if missing.is_empty() { "whole".to_owned() } else { format!("without {}", safe(&missing.join(", "))) }
 }
 
 fn signed_in(yes: bool) -> &'static str {
@@ -139,6 +145,7 @@ fn executor_json(status: &ExecutorStatus, me: &str) -> Value {
         "last_read_seconds": status.last_read_seconds,
         "page": status.page,
         "remote_desk": remote_desk(status, me),
+        "sandbox_missing": status.sandbox_missing,
         "pruned": status.pruned.map(|(seconds, rows)| json!({ "seconds_ago": seconds, "rows": rows })),
         "audit_sequence": status.audit_sequence,
         "start": {
@@ -161,6 +168,7 @@ fn assistant_json(status: &AssistantStatus) -> Value {
         "sign_in": status.sign_in,
         "last_read_seconds": status.last_read_seconds,
         "executor_reached": status.executor_reached,
+        "sandbox_missing": status.sandbox_missing,
         "witness": status.witness,
         "problems": status.problems,
     })
@@ -206,6 +214,23 @@ mod tests {
             status.page = odd;
             assert_eq!(remote_desk(&status, "ana"), None);
         }
+    }
+
+    #[test]
+    fn what_the_sandbox_lacks_is_shown_and_is_no_trouble_by_itself() {
+        let whole = both(&well(), 80);
+        assert_eq!(
+            whole.lines().filter(|line| line.contains("Sandbox") && line.ends_with("whole")).count(),
+            2,
+            "{whole}"
+        );
+        let mut status = executor_status();
+        status.sandbox_missing = vec!["landlock".to_owned(), "seccomp\u{1b}[2J".to_owned()];
+        let both_of = Both { executor: Ok(status), ..well() };
+        let text = both(&both_of, 80);
+        assert!(text.contains("without landlock, seccomp") && !text.contains('\u{1b}'), "{text}");
+        let value = both_json(&both_of);
+        assert_eq!((&value["ok"], &value["executor"]["sandbox_missing"][0]), (&json!(true), &json!("landlock")));
     }
 
     #[test]

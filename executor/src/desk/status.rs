@@ -66,6 +66,7 @@ impl Desk {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .map(|pruned| (u64::try_from(app.clock.unix() - pruned.at).unwrap_or(0), pruned.rows)),
+            sandbox_missing: host::sandbox::missing(),
             problems: self.problems(queue, (frozen, lost), &paused_agents),
             paused_agents,
         })

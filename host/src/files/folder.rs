@@ -11,6 +11,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 const STICKY: u32 = 0o1000;
+// A folder that is only gone through is not opened for reading: a sandbox may keep its list of names shut.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const THROUGH: OFlag = OFlag::O_PATH;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const THROUGH: OFlag = OFlag::O_RDONLY;
 
 /// Checks that `path` is a folder of `owner`, not a symbolic link, with no permission beyond `max_mode` (for
 /// example 0o755: nobody but the owner writes).
@@ -31,7 +36,7 @@ pub fn check_dir(path: &Path, owner: Owner, max_mode: u32) -> Result<(), FileErr
 /// # Errors
 /// [`FileError`] saying what was found and what to do.
 pub fn ensure_private_dir(path: &Path) -> Result<(), FileError> {
-    let (parent, name) = open_parent(path)?;
+    let (parent, name) = open_way(path)?;
     let made = match mkdirat(&parent, name.as_os_str(), Mode::S_IRWXU) {
         Ok(()) => true,
         Err(Errno::EEXIST) => false,
@@ -63,11 +68,20 @@ pub(crate) fn own_folder(path: &Path) -> &Path {
 // The folder that holds `path`, open, and the last part of `path`. Refuses a folder that lets others replace the
 // file: writable by them and without the sticky bit.
 pub(super) fn open_parent(path: &Path) -> Result<(File, OsString), FileError> {
+    open_parent_as(path, OFlag::O_RDONLY)
+}
+
+// The same folder, only to go through it: neither read nor synced.
+pub(super) fn open_way(path: &Path) -> Result<(File, OsString), FileError> {
+    open_parent_as(path, THROUGH)
+}
+
+fn open_parent_as(path: &Path, how: OFlag) -> Result<(File, OsString), FileError> {
     let Some(name) = path.file_name() else {
         return Err(FileError::NoName { path: path.into() });
     };
     let place = own_folder(path);
-    let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+    let flags = how | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
     let folder = open(place, flags, Mode::empty()).map_err(|errno| refused(errno, place))?;
     let folder = File::from(folder);
     let found = metadata(&folder, place)?.mode() & 0o7777;
@@ -92,7 +106,7 @@ fn open_folder(path: &Path) -> Result<File, FileError> {
         return opened.map(File::from).map_err(|errno| refused(errno, path));
     };
     let place = own_folder(path);
-    let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+    let flags = THROUGH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
     let parent = open(place, flags, Mode::empty()).map_err(|errno| refused(errno, path))?;
     open_folder_in(&File::from(parent), name, path)
 }

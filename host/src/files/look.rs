@@ -3,8 +3,7 @@
 use super::folder::refused;
 use super::{FileError, Owner, check_mode_within, check_regular};
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, open};
-use nix::sys::stat::{Mode, SFlag, lstat};
+use nix::sys::stat::{SFlag, lstat};
 use nix::sys::statvfs::statvfs;
 use nix::unistd::{AccessFlags, access};
 use protocol::doctor::{LONGEST_PATH, Reach};
@@ -27,9 +26,9 @@ pub fn check_file(path: &Path, owner: Owner, max_mode: u32) -> Result<(), FileEr
     check_mode_within(&meta, path, max_mode)
 }
 
-/// Whether this process could use what lies at a full path: a file or folder is opened for reading and closed at once,
-/// nothing is read; a socket is only asked for its write permission, so that nobody is called. Links, pipes and
-/// devices are not touched.
+/// Whether this process's user could use what lies at a full path: a file or folder is asked for its read permission, a
+/// socket for its write permission; nothing is opened and nobody is called. It is the user that is asked about: what this
+/// process's own sandbox shuts as well does not count. Links, pipes and devices are not touched.
 #[must_use]
 pub fn reach(path: &Path) -> Reach {
     let plain = path.is_absolute() && !path.components().any(|part| matches!(part, Component::ParentDir));
@@ -40,11 +39,8 @@ pub fn reach(path: &Path) -> Reach {
         Ok(stat) => stat.st_mode & SFlag::S_IFMT.bits(),
         Err(errno) => return kept_out(errno),
     };
-    let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
-    let tried = if kind == SFlag::S_IFREG.bits() {
-        open(path, flags, Mode::empty()).map(drop)
-    } else if kind == SFlag::S_IFDIR.bits() {
-        open(path, flags | OFlag::O_DIRECTORY, Mode::empty()).map(drop)
+    let tried = if kind == SFlag::S_IFREG.bits() || kind == SFlag::S_IFDIR.bits() {
+        access(path, AccessFlags::R_OK)
     } else if kind == SFlag::S_IFSOCK.bits() {
         access(path, AccessFlags::W_OK)
     } else {
@@ -91,7 +87,7 @@ mod tests {
         create_dir(path("folder")).unwrap();
         let _socket = UnixListener::bind(path("socket")).unwrap();
         symlink(path("file"), path("link")).unwrap();
-        nix::unistd::mkfifo(&path("pipe"), Mode::S_IRWXU).unwrap();
+        nix::unistd::mkfifo(&path("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         for name in ["file", "folder", "socket"] {
             assert_eq!(reach(&path(name)), Reach::Open, "{name}");
         }

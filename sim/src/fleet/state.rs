@@ -1,6 +1,7 @@
 //! The state of the fleet, moved forward by the clock whenever it is read.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::config::Caller;
 
@@ -234,6 +235,7 @@ pub(crate) struct State {
     /// A `team_id` on the device list, if a test wants one.
     pub(crate) team_id: Option<String>,
     sandbox_rooms: usize,
+    two_teams: bool,
     places: HashMap<String, usize>,
 }
 
@@ -241,7 +243,13 @@ impl State {
     /// A fleet of these rooms; the sandbox sign-in sees the first `sandbox_rooms`.
     pub(crate) fn new(rooms: Vec<Room>, streams: Vec<Destination>, sandbox_rooms: usize) -> Self {
         let places = rooms.iter().enumerate().map(|(place, room)| (room.id.clone(), place)).collect();
-        Self { rooms, streams, team_id: None, sandbox_rooms, places }
+        Self { rooms, streams, team_id: None, sandbox_rooms, two_teams: false, places }
+    }
+
+    /// The same as two teams: the normal sign-in sees only the rooms that the sandbox sign-in does not.
+    pub(crate) fn apart(mut self) -> Self {
+        self.two_teams = true;
+        self
     }
 
     /// Lets time pass: restarts that are over are over.
@@ -264,8 +272,8 @@ impl State {
 
     /// The rooms that this caller sees.
     pub(crate) fn visible(&self, caller: Caller) -> impl Iterator<Item = &Room> {
-        let count = self.count_for(caller);
-        self.rooms.iter().take(count).filter(|room| room.listed)
+        let places = self.places_for(caller);
+        self.rooms.get(places).unwrap_or_default().iter().filter(|room| room.listed)
     }
 
     /// The room with this master id, if the caller sees it.
@@ -288,15 +296,16 @@ impl State {
 
     fn place(&self, caller: Caller, id: &str) -> Option<usize> {
         let place = *self.places.get(id)?;
-        let seen = place < self.count_for(caller) && self.rooms.get(place)?.listed;
+        let seen = self.places_for(caller).contains(&place) && self.rooms.get(place)?.listed;
         seen.then_some(place)
     }
 
-    fn count_for(&self, caller: Caller) -> usize {
+    fn places_for(&self, caller: Caller) -> Range<usize> {
         match caller {
-            Caller::Normal => self.rooms.len(),
-            Caller::Sandbox => self.sandbox_rooms,
-            Caller::Unknown => 0,
+            Caller::Normal if self.two_teams => self.sandbox_rooms..self.rooms.len(),
+            Caller::Everyone | Caller::Normal => 0..self.rooms.len(),
+            Caller::Sandbox => 0..self.sandbox_rooms,
+            Caller::Unknown => 0..0,
         }
     }
 }

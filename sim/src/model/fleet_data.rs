@@ -85,8 +85,12 @@ fn device(value: &Value) -> Option<Device> {
         recording: channels.iter().any(is_recording),
         streaming: channels
             .iter()
-            .flat_map(|channel| list(channel, &["Publishers", "publishers"]))
-            .any(|publisher| publisher["status"]["started"] == true || publisher["started"] == true),
+            .flat_map(|channel| list(channel, &["Publishers", "publishers", "stream_outputs"]))
+            .any(|publisher| {
+                publisher["status"]["started"] == true
+                    || publisher["started"] == true
+                    || publisher["state"] == "started"
+            }),
         warnings,
     })
 }
@@ -94,7 +98,7 @@ fn device(value: &Value) -> Option<Device> {
 fn is_recording(channel: &Value) -> bool {
     let status =
         ["recording_status", "RecordingStatus"].into_iter().find_map(|key| channel.get(key)).unwrap_or(channel);
-    status["state"] == "recording" || status["recording"] == true
+    status["state"] == "recording" || status["recording"] == true || channel["recorder"] == "recording"
 }
 
 fn warnings(value: &Value) -> Vec<String> {

@@ -10,6 +10,7 @@ use super::words::{self, Change, Language};
 
 const DEVICES: &str = "get_devices_in_my_team";
 const EVENTS: &str = "get_current_or_next_cms_events_for_devices";
+const CHANGEABLE: &str = "get_changeable_devices";
 const PROPOSE: &str = "propose_change";
 const NAMES_SHOWN: usize = 10;
 const EVENTS_SHOWN: usize = 3;
@@ -115,6 +116,14 @@ impl Turn<'_> {
         if self.results(PROPOSE).next().is_some() {
             return self.repeat();
         }
+        if self.checked.tools.contains(CHANGEABLE) && self.results(CHANGEABLE).next().is_none() {
+            return self.call(vec![(CHANGEABLE, json!({}))]);
+        }
+        let changeable = self.listed(CHANGEABLE).unwrap_or_default();
+        if let Some(device) = self.named(&changeable) {
+            return self.call(vec![(PROPOSE, self.proposal(change, device))]);
+        }
+        // As a model does that asks for it anyway: code has to say no.
         let Some(devices) = self.devices() else {
             return self.read(&[DEVICES]);
         };
@@ -251,7 +260,11 @@ impl Turn<'_> {
     }
 
     fn devices(&self) -> Option<Vec<Device>> {
-        self.results(DEVICES).filter_map(fleet_data::parse).find_map(|quoted| fleet_data::devices(&quoted))
+        self.listed(DEVICES)
+    }
+
+    fn listed(&self, tool: &str) -> Option<Vec<Device>> {
+        self.results(tool).filter_map(fleet_data::parse).find_map(|quoted| fleet_data::devices(&quoted))
     }
 
     fn results(&self, tool: &str) -> impl Iterator<Item = &str> {
@@ -390,6 +403,28 @@ mod tests {
             panic!("no proposal: {steps:?}");
         };
         assert_eq!(blocks[0]["input"]["arguments"], json!({"device_ids": ["20300000002"]}));
+    }
+
+    #[test]
+    fn the_list_of_what_can_change_is_read_first_and_the_other_one_only_for_a_room_that_is_not_on_it() {
+        let answer = |name: &str, input: &Value| match name {
+            CHANGEABLE => {
+                let unit = json!({"device_id": "29000000001", "name": "Lab 9", "online": true,
+                    "channels": [{"channel_id": "1", "recorder": "stopped", "stream_outputs": []}]});
+                format!("<fleet_data>{}</fleet_data>", json!({"devices": [unit], "units": 1, "shown": 1}))
+            }
+            _ => fleet(name, input),
+        };
+        let asked = |question| {
+            let steps = converse(question, &[DEVICES, EVENTS, CHANGEABLE, PROPOSE], answer);
+            let blocks = steps.iter().filter_map(|step| if let Step::Use(blocks) = step { Some(blocks) } else { None });
+            let calls = blocks.flatten().map(|block| (block["name"].clone(), block["input"]["arguments"].clone()));
+            calls.collect::<Vec<_>>()
+        };
+        let lab = json!({"action": "start", "device_ids": ["29000000001-1"]});
+        assert_eq!(asked("graba en Lab 9"), [(json!(CHANGEABLE), Value::Null), (json!(PROPOSE), lab)]);
+        let names: Vec<Value> = asked("graba en Hall A").into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, [CHANGEABLE, DEVICES, PROPOSE]);
     }
 
     #[test]

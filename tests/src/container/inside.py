@@ -130,8 +130,8 @@ def probe(state, closed, marker, everybodys):
     return {
         "no new privileges": status["NoNewPrivs"].strip(),
         "system calls filtered": status["Seccomp"].strip(),
-        "rights": status["CapEff"].strip(),
-        "rights ever": status["CapBnd"].strip(),
+        "rights": "some" if int(status["CapEff"], 16) else "none",
+        "rights ever": "some" if int(status["CapBnd"], 16) else "none",
         "umask": f"{mask:04o}",
         "write to its state": made_file,
         "write to /usr": tried(lambda: made("/usr/fleetwatch-probe")),
@@ -139,6 +139,7 @@ def probe(state, closed, marker, everybodys):
         "write where all may": tried(lambda: made(f"{everybodys}/probe")),
         "look into /home": tried(lambda: os.listdir("/home")),
         "look into the other's state": tried(lambda: os.listdir(closed)),
+        "mode of the other's state": f"{os.stat(closed).st_mode & 0o777:04o}",
         "see a file in /tmp": tried(lambda: os.stat(marker)),
         "see other processes": tried(lambda: os.stat("/proc/1")),
         "set a group bit": set_group,

@@ -6,6 +6,7 @@ use super::must::{must, some};
 use super::proxy::Proxy;
 use super::running::World;
 use super::sim::Sim;
+use super::tls::TlsFront;
 use policy::tool_policy::SHIPPED;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -121,6 +122,14 @@ impl Builder {
             world = world.executor_setting(name, value).assistant_setting(name, value);
         }
         world
+    }
+
+    /// The sandbox sign-in's rooms are a team of their own, over a front that speaks TLS: both daemons in the slot of a real
+    /// team. `front` is led to the fleet once the world is up.
+    #[must_use]
+    pub fn two_teams(mut self, front: &TlsFront) -> Self {
+        self.sim.push("--two-teams".into());
+        self.oauth_over_tls(front.url().trim_end_matches("/mcp"), &front.file("ca.pem"))
     }
 
     /// What goes wrong at every write; [`super::Sim::set`] can change it later.

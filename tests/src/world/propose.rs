@@ -97,6 +97,18 @@ impl ProposeClient {
         }
     }
 
+    /// What could be changed, from a connection that polls.
+    ///
+    /// # Errors
+    /// The executor's refusal.
+    #[track_caller]
+    pub fn changeable(&mut self) -> Result<Value, Refusal> {
+        match self.ask(AssistantSays::Changeable)? {
+            ExecutorSays::Changeable { json } => Ok(must(serde_json::from_slice(&json), "the list")),
+            other => surprise(&other),
+        }
+    }
+
     /// These news have arrived.
     #[track_caller]
     pub fn ack(&mut self, numbers: Vec<ProposalNumber>) {

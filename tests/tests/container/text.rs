@@ -1,4 +1,4 @@
-//! What the container cannot show: limits that belong to this machine, and what must not be in a unit.
+//! The units as text: every line that shuts something, those too that the container cannot show, and what must not be there.
 
 use fleetwatch_tests::sources;
 use std::collections::BTreeSet;
@@ -10,39 +10,65 @@ fn unit(name: &str) -> String {
 }
 
 #[test]
-fn both_services_have_the_limits_that_only_a_whole_machine_keeps() {
+fn both_services_keep_every_line_that_shuts_something() {
     for daemon in ["executor", "assistant"] {
         let text = unit(&format!("fleetwatch-{daemon}.service"));
         let lines: BTreeSet<_> = text.lines().collect();
         let user = format!("User=fleetwatch-{daemon}");
         for line in [
             user.as_str(),
+            "AmbientCapabilities=",
             "CapabilityBoundingSet=",
             "DevicePolicy=closed",
+            "KeyringMode=private",
             "LimitCORE=0",
             "LimitNOFILE=4096",
+            "LockPersonality=yes",
+            "MemoryDenyWriteExecute=yes",
             "MemoryMax=512M",
             "MemorySwapMax=0",
+            "NoNewPrivileges=yes",
+            "NotifyAccess=main",
             "PrivateDevices=yes",
+            "PrivateIPC=yes",
+            "PrivateMounts=yes",
+            "PrivateTmp=yes",
             "ProtectClock=yes",
+            "ProtectControlGroups=yes",
+            "ProtectHome=yes",
             "ProtectHostname=yes",
             "ProtectKernelLogs=yes",
             "ProtectKernelModules=yes",
+            "ProtectKernelTunables=yes",
+            "ProtectProc=invisible",
+            "ProtectSystem=strict",
+            "RemoveIPC=yes",
             "Restart=on-failure",
             "RestartPreventExitStatus=2 78",
+            "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6",
+            "RestrictNamespaces=yes",
             "RestrictRealtime=yes",
+            "RestrictSUIDSGID=yes",
+            "SecureBits=noroot-locked",
+            "StateDirectoryMode=0700",
             "SystemCallArchitectures=native",
+            "SystemCallErrorNumber=EPERM",
+            "SystemCallFilter=~@privileged @resources",
             "TasksMax=256",
             "Type=notify",
+            "UMask=0077",
             "WatchdogSec=30s",
         ] {
             assert!(lines.contains(line), "{daemon}: {line}");
         }
         // It would hide from the executor who calls.
         assert!(!lines.iter().any(|line| line.starts_with("PrivateUsers=")), "{daemon}");
-        // The same door twice would let the later line open what the first shut.
-        for key in ["ProtectSystem=", "ProtectHome=", "NoNewPrivileges=", "RestrictAddressFamilies=", "User="] {
-            assert_eq!(lines.iter().filter(|line| line.starts_with(key)).count(), 1, "{daemon}: {key}");
+        // A second line of the same name would be the one that counts.
+        let names: Vec<_> = text.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
+        for name in
+            ["MemoryMax", "NoNewPrivileges", "ProtectHome", "ProtectSystem", "RestrictAddressFamilies", "UMask", "User"]
+        {
+            assert_eq!(names.iter().filter(|other| **other == name).count(), 1, "{daemon}: {name}");
         }
     }
 }

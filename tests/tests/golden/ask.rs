@@ -110,6 +110,7 @@ fn full_status() -> AssistantStatus {
         sign_in: true,
         last_read_seconds: Some(30),
         executor_reached: true,
+        sandbox_missing: vec!["landlock".to_owned(), "seccomp".to_owned()],
         witness: Some(300),
         problems: vec!["one".to_owned(), "two".to_owned()],
     }
@@ -124,6 +125,7 @@ fn bare_status() -> AssistantStatus {
         sign_in: false,
         last_read_seconds: None,
         executor_reached: false,
+        sandbox_missing: Vec::new(),
         witness: None,
         problems: Vec::new(),
     }

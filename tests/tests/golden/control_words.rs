@@ -244,6 +244,7 @@ fn status() -> ExecutorStatus {
         audit_sequence: 300,
         start: StartReport { expired: 1, unknown: 2, restored: 3, backup: false },
         pruned: Some((60, 3)),
+        sandbox_missing: vec!["landlock".to_owned()],
         problems: vec![Problem { code: RefusalCode::NoPin, advice: Worded::new("set one", "ponga uno") }],
     }
 }

@@ -48,6 +48,7 @@ pub(crate) fn sheet() -> Sheet {
 fn asked() -> Vec<AssistantSays> {
     vec![
         AssistantSays::Ack { numbers: vec![number(1), number(250), number(251)] },
+        AssistantSays::Changeable,
         hello_as(LinkKind::Turn),
         AssistantSays::Live,
         AssistantSays::Poll,
@@ -61,6 +62,7 @@ fn answered() -> Vec<ExecutorSays> {
     vec![
         ExecutorSays::Acked,
         ExecutorSays::Admitted { number: number(70_000) },
+        ExecutorSays::Changeable { json: br#"{"devices":[],"shown":0,"units":0}"#.to_vec() },
         ExecutorSays::Hello { hello: hello(), head: head(), isolation: Isolation::Users, proposing: Proposing::On },
         ExecutorSays::Live(vec![Live {
             number: number(12),
@@ -98,6 +100,7 @@ fn drafted_by(origin: Origin) -> Propose {
 fn question(say: &AssistantSays) -> &'static str {
     match say {
         AssistantSays::Ack { .. } => "ack",
+        AssistantSays::Changeable => "changeable",
         AssistantSays::Hello { .. } => "hello",
         AssistantSays::Live => "live",
         AssistantSays::Poll => "poll",
@@ -111,6 +114,7 @@ fn answer(say: &ExecutorSays) -> &'static str {
     match say {
         ExecutorSays::Acked => "acked",
         ExecutorSays::Admitted { .. } => "admitted",
+        ExecutorSays::Changeable { .. } => "changeable",
         ExecutorSays::Hello { .. } => "hello",
         ExecutorSays::Live(_) => "live",
         ExecutorSays::News { .. } => "news",

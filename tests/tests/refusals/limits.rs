@@ -1,7 +1,8 @@
 //! The limits against approval fatigue (`seed 000, Limits against approval fatigue`).
 
+use control::message::OperatorSays;
 use fleetwatch_tests::world::{ProposeClient, World, code_of, draft, must, recording, units, until};
-use protocol::propose::ProposalState;
+use protocol::propose::{AssistantSays, LinkKind, ProposalState};
 use protocol::refusal::{Refusal, RefusalCode as Code};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -152,4 +153,59 @@ fn a_request_that_was_answered_gets_its_answer_again_whatever_stands_against_a_n
     assert_eq!(again(&mut turn), answers);
     assert_eq!(world.sim_log().len(), read, "nothing is read for an answer that is known");
     assert_eq!(world.control().history().len(), 3);
+}
+
+// Which readings the writing sign-in has made, by tool.
+#[track_caller]
+fn readings(world: &World, tool: &str) -> usize {
+    world.sim_log().iter().filter(|call| call["token"] == "sandbox" && call["tool"] == tool).count()
+}
+
+#[test]
+fn a_flood_of_questions_about_what_can_change_is_one_reading_and_shows_the_fence_alone() {
+    let world = World::builder().without_assistant().fence_rooms(&["Hall A", "Hall C"]).start();
+    let mut link = world.propose_link("a", LinkKind::Poll);
+    let list = must(link.changeable(), "the list");
+    let names: Vec<_> = list["devices"].as_array().unwrap().iter().map(|unit| unit["name"].clone()).collect();
+    assert_eq!(
+        (names.as_slice(), &list["units"], &list["shown"]),
+        (&[json!("Hall A"), json!("Hall C")][..], &json!(2), &json!(2))
+    );
+    let hall = &list["devices"][0];
+    assert_eq!((&hall["device_id"], &hall["online"]), (&json!(world.room("Hall A")), &json!(true)));
+    assert_eq!(
+        (&hall["channels"][0]["recorder"], &hall["event"]["title"]),
+        (&json!("stopped"), &json!("Faculty senate"))
+    );
+    assert_eq!(list["streams"].as_array().unwrap().len(), 5);
+    let text = list.to_string();
+    assert!(text.contains("ingest.example.net") && !text.contains("never-show") && !text.contains("://"), "{text}");
+    let answers: Vec<_> = (0..40).map(|_| link.changeable().map_err(|refusal| refusal.code)).collect();
+    let told = answers.iter().filter(|answer| answer.as_ref() == Ok(&list)).count();
+    assert!((19..=21).contains(&told), "{told}");
+    assert!(answers.iter().flat_map(|answer| answer.as_ref().err()).all(|code| *code == Code::TooManyRequests));
+    for tool in ["get_devices_in_my_team", "get_stream_endpoints", "get_recorder_status_for_devices"] {
+        assert_eq!(readings(&world, tool), 1, "{tool}");
+    }
+    // A proposal has its own allowance, and a turn has no such word.
+    must(world.propose("a", RECORD, &recording("start", &world.room("Hall A"), 1)), "a proposal");
+    assert_eq!(code_of(world.turn("b").ask(AssistantSays::Changeable)), Code::NotPermitted);
+    must(world.control().ask(OperatorSays::Freeze), "freeze");
+    assert_eq!(code_of(world.propose_link("c", LinkKind::Poll).changeable()), Code::Frozen, "not even what is kept");
+}
+
+#[test]
+fn a_large_fleet_is_told_in_part_and_in_words_and_what_cannot_be_read_is_no_list() {
+    let mut world = World::builder().without_assistant().rooms(700).start();
+    let list = must(world.propose_link("a", LinkKind::Poll).changeable(), "the list");
+    let shown = list["shown"].as_u64().unwrap();
+    assert!(list["units"] == 700 && (200..=500).contains(&shown), "{shown}");
+    assert_eq!(list["left_out"][0], format!("{shown} of 700 units are shown; the others do not fit."));
+    assert!(readings(&world, "get_recorder_status_for_devices") <= 5);
+    // What is kept for ten seconds goes with the process.
+    world.kill_executor();
+    world.start_executor();
+    world.sim_set(&json!({ "read_fault": { "tool": "get_stream_endpoints", "kind": "error" } }));
+    let refusal = world.propose_link("a", LinkKind::Poll).changeable().unwrap_err();
+    assert!(refusal.code == Code::ReadFailed && refusal.detail.starts_with("get_stream_endpoints"), "{refusal}");
 }

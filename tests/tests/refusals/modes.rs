@@ -2,7 +2,7 @@
 
 use super::run_all;
 use fleetwatch_tests::world::{World, code_of, must, recording};
-use protocol::propose::{ProposalState, Proposing};
+use protocol::propose::{LinkKind, ProposalState, Proposing};
 use protocol::refusal::RefusalCode as Code;
 
 const RECORD: &str = "batch_recording";
@@ -14,6 +14,7 @@ fn proposes_nothing(world: &World, code: Code, in_status: bool) {
     assert_eq!(turn.proposing, Proposing::Off(code));
     let unit = "20301000003";
     assert_eq!(code_of(turn.propose(RECORD, &recording("start", unit, 1))), code);
+    assert_eq!(code_of(world.propose_link("a", LinkKind::Poll).changeable()), code);
     assert!(world.control().history().is_empty());
     let of_sandbox = world.sim_log().iter().filter(|call| call["token"] != "normal").count();
     assert_eq!(of_sandbox, 0, "no call at all through the writing sign-in");

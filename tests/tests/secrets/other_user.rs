@@ -107,6 +107,7 @@ fn agent_proposes(world: &World, room: &str) -> ProposalNumber {
     let admitted = said.iter().map(|bytes| answer(bytes)).find_map(|said| match said {
         ExecutorSays::Admitted { number } => Some(number),
         ExecutorSays::Acked
+        | ExecutorSays::Changeable { .. }
         | ExecutorSays::Hello { .. }
         | ExecutorSays::Live(_)
         | ExecutorSays::News { .. }
@@ -183,6 +184,7 @@ fn assistants_words(number: ProposalNumber) -> Vec<AssistantSays> {
     let reboot = draft("batch_reboot", b"{\"device_ids\":[\"1\"]}", "approved already");
     let words = vec![
         AssistantSays::Poll,
+        AssistantSays::Changeable,
         AssistantSays::Live,
         AssistantSays::Standing { number },
         AssistantSays::Ack { numbers: vec![number] },

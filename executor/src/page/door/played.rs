@@ -306,6 +306,7 @@ pub(in super::super) fn status(pending: u64) -> ExecutorStatus {
         audit_sequence: 4,
         start: StartReport { expired: 0, unknown: 0, restored: 0, backup: false },
         pruned: None,
+        sandbox_missing: Vec::new(),
         problems: Vec::new(),
     }
 }
