@@ -31,7 +31,7 @@ Environment:
   FLEETWATCH_SLOT                sim: `login` may send people to 127.0.0.1 instead
   FLEETWATCH_ANTHROPIC_API_KEY   `demo` asks the real model with this key
   FLEETWATCH_MODEL_KIND          openai: `demo` asks the server of FLEETWATCH_OPENAI_URL
-  COLUMNS                        width of cards and tables, 60 to 100
+  COLUMNS                        width of cards and tables, 40 to 100
   NO_COLOR                       no colour, whatever its value, unless it is empty";
 
 /// Ask about the fleet, look at what is proposed, and decide.

@@ -315,7 +315,7 @@ fn sandbox_at_the_terminal(world: &World, (origin, hosts): (&str, &str), account
     // What is typed in the moment between question and answer is thrown away; so it is typed until it is taken.
     let taken = (0..20).any(|_| {
         must(terminal.press(&format!("\x15{}\r", world.pin())), "the PIN");
-        terminal.wait_for("\n", Duration::from_millis(500)).is_ok()
+        terminal.wait_for("\n", Duration::from_secs(3)).is_ok()
     });
     assert!(taken, "{}", terminal.shown());
     if terminal.wait_for(&format!("  {origin}/"), most).is_ok() {

@@ -362,14 +362,9 @@ async fn until(what: &str, met: impl Fn() -> bool) {
 async fn tokens_that_nobody_waits_for_any_more_are_taken_back_at_the_server() {
     let server = Signing::start(usual).await;
     let sign_in = server.load();
-    let port = || async {
-        let attempt = sign_in.begin(0).await.unwrap();
-        place(&attempt).split(':').nth(1).unwrap().parse::<u16>().unwrap()
-    };
-    // Dropped before the browser came back: there is nothing to take back, and the turn is free at once.
-    let port = port().await;
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    let attempt = sign_in.begin(port).await.unwrap();
+    // Dropped before the browser came back: there is nothing to take back, and the turn is free again.
+    drop(sign_in.begin(0).await.unwrap());
+    let attempt = begun(&sign_in).await;
     browse(&attempt, "code=the-code").await;
     until("the code is exchanged", || server.asked("/token").len() == 1).await;
     // Dropped while the tokens are on their way, or have just come.
