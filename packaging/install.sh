@@ -64,8 +64,15 @@ text() {
 
 # A folder of root that everybody may read, unless it is there.
 folder() {
-    [ -d "$1" ] || [ "$1" = "$last_folder" ] || run install -d -o 0 -g 0 -m 0755 "$1"
-    last_folder=$1
+    case "
+$folders" in
+    *"
+$1
+"*) return ;;
+    esac
+    [ -d "$1" ] || run install -d -o 0 -g 0 -m 0755 "$1"
+    folders="$folders$1
+"
 }
 
 # A file of root; it is taken down for the day when all is removed.
@@ -355,7 +362,7 @@ uninstall() {
     fi
 }
 
-dry='' prefix=/usr/local root='' archive='' sums='' tree='' remove='' purge='' system='' files='' work='' last_folder=''
+dry='' prefix=/usr/local root='' archive='' sums='' tree='' remove='' purge='' system='' files='' work='' folders=''
 while [ $# -gt 0 ]; do
     case $1 in
     --archive | --prefix | --root | --sums | --system | --tree)
