@@ -197,6 +197,10 @@ linux_install() {
         fail "Fleetwatch is installed as a package; use apt, or remove that first"
     command -v systemd-sysusers >/dev/null || [ -n "$dry" ] ||
         fail "no systemd here: run both daemons as one user, as the documentation says"
+    if linux_runs && [ -z "$dry" ]; then
+        version=$(systemctl --version | awk 'NR == 1 { print $2 + 0 }')
+        [ "$version" -ge 252 ] || fail "systemd $version is too old for the units; they need 252"
+    fi
     from=/usr
     programs
     say "services"

@@ -62,6 +62,8 @@ impl Installed {
         }
         stage.file("/etc/credstore/fleetwatch-assistant.anthropic-api-key", "model-key-of-this-test\n", 0o600);
         let container = stage.boot();
+        // Which any installed system has, and the container's boot has taken away.
+        container.root(&["mkdir", "--parents", "/etc/systemd/system/multi-user.target.wants"]);
         let before = everything(&container);
         install(&container, 0);
         let installed = Self { container, _packages: packages, before };
