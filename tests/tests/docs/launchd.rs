@@ -12,9 +12,9 @@ enum Kind {
     /// `true` or `false`.
     Bool,
     /// A dictionary with these keys.
-    Dict(&'static [(&'static str, Kind)]),
+    Dict(&'static [(&'static str, Self)]),
     /// A dictionary whose keys are names, and what each holds.
-    Named(&'static Kind),
+    Named(&'static Self),
     /// A whole number.
     Number,
     /// A text.
