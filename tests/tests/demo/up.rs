@@ -95,9 +95,15 @@ impl Home {
         let ctl = binary("fleetwatchctl");
         let mut words: Vec<String> = Vec::new();
         let program = if is_root() {
-            words.extend([format!("--reuid={NOBODY}"), format!("--regid={NOBODY}"), "--clear-groups".to_owned()]);
+            words.extend([
+                "setpriv".to_owned(),
+                format!("--reuid={NOBODY}"),
+                format!("--regid={NOBODY}"),
+                "--clear-groups".to_owned(),
+            ]);
             words.push(ctl.display().to_string());
-            "setpriv".into()
+            // Found by its name, and replaced by what follows.
+            "/usr/bin/env".into()
         } else {
             ctl
         };
@@ -280,7 +286,7 @@ fn what_was_killed_is_started_again_whoever_was_killed_and_when() {
     for wait in [0, 25, 60, 110, 250, 600] {
         let mut child = home.start();
         sleep(Duration::from_millis(wait));
-        // The command is the child of `setsid`, in whose place it stands here: nothing is forked for a session's leader to be.
+        // `setsid` has put the command in its own place.
         child.kill().unwrap();
         child.wait().unwrap();
     }
@@ -350,12 +356,15 @@ fn on_a_terminal_the_pin_is_typed_twice_and_root_is_sent_away() {
     let home = Home::new();
     let mut terminal = home.terminal(&["up", "--lang", "es"]);
     terminal.wait_for("at least 8 characters: ", PATIENCE).unwrap();
+    sleep(Duration::from_secs(1));
     terminal.press(CTRL_C).unwrap();
     assert_eq!(terminal.wait_for_end(PATIENCE), Ok(1), "{}", terminal.shown());
     assert_eq!(home.daemons(), []);
     let mut terminal = home.terminal(&["up", "--lang", "es"]);
     for prompt in ["at least 8 characters: ", "The new PIN again: "] {
         terminal.wait_for(prompt, PATIENCE).unwrap();
+        // What is typed while a question appears does not count.
+        sleep(Duration::from_secs(1));
         terminal.press(&format!("{PIN}\n")).unwrap();
     }
     assert_eq!(terminal.wait_for_end(PATIENCE), Ok(0), "{}", terminal.shown());

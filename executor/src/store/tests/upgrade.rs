@@ -205,7 +205,7 @@ fn a_kill_within_a_step_leaves_the_old_database_or_the_new_one() {
             assert_eq!(one(&left, "SELECT count(*) FROM proposals WHERE made_up <> 'new'"), 0);
         } else {
             old += 1;
-            assert!(left.prepare("SELECT made_up FROM proposals").is_err());
+            left.prepare("SELECT made_up FROM proposals").unwrap_err();
         }
         let fine: String = left.query_row("PRAGMA integrity_check", [], |r| r.get(0)).unwrap();
         assert_eq!(fine, "ok");
@@ -232,7 +232,8 @@ fn filled() -> World {
     world.sql("INSERT INTO lost_approvals VALUES ('0123456789abcdef', 900, 1899999999)");
     let seen = room(&mut world, "assistant");
     world.store.mark_seen(seen, "page", "ana").unwrap();
-    (room(&mut world, "assistant"), approved(&mut world));
+    room(&mut world, "assistant");
+    approved(&mut world);
     world.time.advance(1_000);
     world.store.expire_due().unwrap();
     for _ in 0..6 {
@@ -256,7 +257,8 @@ fn filled() -> World {
     }
     let number = approved(&mut world);
     drop(world.store.consume(number).unwrap());
-    (approved(&mut world), room(&mut world, "assistant"));
+    approved(&mut world);
+    room(&mut world, "assistant");
     world
 }
 
