@@ -3,7 +3,7 @@
 
 use fleetwatch_tests::binary;
 use fleetwatch_tests::demo::PATIENCE;
-use fleetwatch_tests::processes::{process, signal, wait_for, wait_for_ends};
+use fleetwatch_tests::processes::{Process, process, signal, wait_for, wait_for_ends};
 use fleetwatch_tests::terminal::{CTRL_C, Terminal};
 use fleetwatch_tests::world::{Daemon, READING, must, recording, some};
 use serde_json::{Value, json};
@@ -161,19 +161,20 @@ impl Home {
         must(serde_json::from_str(&said), &said)
     }
 
-    /// Every daemon of this home, by name.
+    /// Every daemon of this home, by name: the parents of those who keep its logs. A daemon's own environment may be closed
+    /// to everybody.
     #[track_caller]
     fn daemons(&self) -> Vec<(String, u32)> {
         let entries = must(fs::read_dir("/proc"), "/proc").flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        let home = self.folder.path().display().to_string().into_bytes();
-        let ours = |pid: &u32| {
-            let settings = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            settings.windows(home.len()).any(|window| window == home)
+        let home = self.folder.path().display().to_string();
+        let keeper = |found: &Process| match found.arguments.as_slice() {
+            [verb, log] => verb == "keep-log" && log.starts_with(&home),
+            _ => false,
         };
-        let named = |pid: u32| process(pid).map(|found| (found.name, pid));
-        let mut found: Vec<_> =
-            pids.filter(ours).filter_map(named).filter(|(name, _)| DAEMONS.contains(&name.as_str())).collect();
+        let keepers = pids.filter_map(process).filter(keeper);
+        let parents = keepers.filter_map(|keeper| process(parent_of(keeper.pid)?)).map(|found| (found.name, found.pid));
+        let mut found: Vec<_> = parents.filter(|(name, _)| DAEMONS.contains(&name.as_str())).collect();
         found.sort();
         found
     }
@@ -215,6 +216,11 @@ impl Drop for Home {
         }
         self.sim.kill();
     }
+}
+
+fn parent_of(pid: u32) -> Option<u32> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
 }
 
 fn is_root() -> bool {
