@@ -28,14 +28,6 @@ fn closed(up: &Up, language: Language) -> Vec<String> {
     let Ok(executor) = &up.both.executor else { return Vec::new() };
     let config = up.layout.config().display();
     let mut closed = Vec::new();
-    if executor.fence == "none" {
-        let words = pick(
-            language,
-            "no fence, so nothing can be changed: set one in",
-            "sin cerca, nada se puede cambiar: defina una en",
-        );
-        closed.push(format!("{words} {}", up.layout.settings_of(Daemon::Executor).display()));
-    }
     if executor.autonomy == "observe" {
         let words =
             pick(language, "nothing is proposed: autonomy is observe in", "no se propone nada: autonomy es observe en");
@@ -97,6 +89,11 @@ tiene su PIN. Para salas que importan instale el paquete, que da a cada programa
         for one in missing {
             text.push_str(&format!("  - {}\n", safe(&one)));
         }
+        text.push_str(pick(
+            language,
+            "\nSettings and policy files are read at the start: change them, then fleetwatchctl down and up.\n",
+            "\nLos ajustes y las políticas se leen al arrancar: cámbielos y después fleetwatchctl down y up.\n",
+        ));
     }
     text
 }

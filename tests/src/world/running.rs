@@ -113,6 +113,21 @@ impl World {
         self.executor = Some(daemon);
     }
 
+    /// Starts the executor that stops itself at this barrier before anything listens (`tests/run` builds it), and waits until
+    /// it has.
+    #[track_caller]
+    pub fn start_executor_stopped_at(&mut self, barrier: &str) {
+        "fleetwatch-executor-barriers".clone_into(&mut self.executor_binary);
+        self.executor_settings.insert("FLEETWATCH_BARRIER".to_owned(), barrier.into());
+        let log = self.folder().join("logs/fleetwatch-executor.log");
+        let mut daemon = self.executor_daemon(&log);
+        until(READY, barrier, || {
+            daemon.must_run();
+            daemon.is_stopped().then_some(())
+        });
+        self.executor = Some(daemon);
+    }
+
     #[track_caller]
     fn executor_daemon(&self, log: &Path) -> Daemon {
         let stop = [OsString::from("--stop-with-stdin")];

@@ -3,7 +3,7 @@
 
 use fleetwatch_tests::binary;
 use fleetwatch_tests::demo::PATIENCE;
-use fleetwatch_tests::processes::{process, signal, wait_for, wait_for_ends};
+use fleetwatch_tests::processes::{Process, process, signal, wait_for, wait_for_ends};
 use fleetwatch_tests::terminal::{CTRL_C, Terminal};
 use fleetwatch_tests::world::{Daemon, READING, must, recording, some};
 use serde_json::{Value, json};
@@ -95,9 +95,15 @@ impl Home {
         let ctl = binary("fleetwatchctl");
         let mut words: Vec<String> = Vec::new();
         let program = if is_root() {
-            words.extend([format!("--reuid={NOBODY}"), format!("--regid={NOBODY}"), "--clear-groups".to_owned()]);
+            words.extend([
+                "setpriv".to_owned(),
+                format!("--reuid={NOBODY}"),
+                format!("--regid={NOBODY}"),
+                "--clear-groups".to_owned(),
+            ]);
             words.push(ctl.display().to_string());
-            "setpriv".into()
+            // Found by its name, and replaced by what follows.
+            "/usr/bin/env".into()
         } else {
             ctl
         };
@@ -155,19 +161,20 @@ impl Home {
         must(serde_json::from_str(&said), &said)
     }
 
-    /// Every daemon of this home, by name.
+    /// Every daemon of this home, by name: the parents of those who keep its logs. A daemon's own environment may be closed
+    /// to everybody.
     #[track_caller]
     fn daemons(&self) -> Vec<(String, u32)> {
         let entries = must(fs::read_dir("/proc"), "/proc").flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        let home = self.folder.path().display().to_string().into_bytes();
-        let ours = |pid: &u32| {
-            let settings = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            settings.windows(home.len()).any(|window| window == home)
+        let home = self.folder.path().display().to_string();
+        let keeper = |found: &Process| match found.arguments.as_slice() {
+            [verb, log] => verb == "keep-log" && log.starts_with(&home),
+            _ => false,
         };
-        let named = |pid: u32| process(pid).map(|found| (found.name, pid));
-        let mut found: Vec<_> =
-            pids.filter(ours).filter_map(named).filter(|(name, _)| DAEMONS.contains(&name.as_str())).collect();
+        let keepers = pids.filter_map(process).filter(keeper);
+        let parents = keepers.filter_map(|keeper| process(parent_of(keeper.pid)?)).map(|found| (found.name, found.pid));
+        let mut found: Vec<_> = parents.filter(|(name, _)| DAEMONS.contains(&name.as_str())).collect();
         found.sort();
         found
     }
@@ -209,6 +216,11 @@ impl Drop for Home {
         }
         self.sim.kill();
     }
+}
+
+fn parent_of(pid: u32) -> Option<u32> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
 }
 
 fn is_root() -> bool {
@@ -280,7 +292,7 @@ fn what_was_killed_is_started_again_whoever_was_killed_and_when() {
     for wait in [0, 25, 60, 110, 250, 600] {
         let mut child = home.start();
         sleep(Duration::from_millis(wait));
-        // The command is the child of `setsid`, in whose place it stands here: nothing is forked for a session's leader to be.
+        // `setsid` has put the command in its own place.
         child.kill().unwrap();
         child.wait().unwrap();
     }
@@ -350,12 +362,15 @@ fn on_a_terminal_the_pin_is_typed_twice_and_root_is_sent_away() {
     let home = Home::new();
     let mut terminal = home.terminal(&["up", "--lang", "es"]);
     terminal.wait_for("at least 8 characters: ", PATIENCE).unwrap();
+    sleep(Duration::from_secs(1));
     terminal.press(CTRL_C).unwrap();
     assert_eq!(terminal.wait_for_end(PATIENCE), Ok(1), "{}", terminal.shown());
     assert_eq!(home.daemons(), []);
     let mut terminal = home.terminal(&["up", "--lang", "es"]);
     for prompt in ["at least 8 characters: ", "The new PIN again: "] {
         terminal.wait_for(prompt, PATIENCE).unwrap();
+        // What is typed while a question appears does not count.
+        sleep(Duration::from_secs(1));
         terminal.press(&format!("{PIN}\n")).unwrap();
     }
     assert_eq!(terminal.wait_for_end(PATIENCE), Ok(0), "{}", terminal.shown());
