@@ -3,6 +3,7 @@
 use crate::config::{Config, ConfigError};
 use crate::doctor::Configured;
 use crate::fleet::{Fleet, Source};
+use crate::front::Front;
 use crate::model::{self, Model};
 use crate::poll::Poll;
 use crate::prompt;
@@ -51,6 +52,7 @@ pub(crate) struct Desk {
     pub(crate) tools: Tools,
     pub(crate) model: Option<Model>,
     pub(crate) fleet: Fleet,
+    pub(crate) front: Front,
     pub(crate) executor: Executor,
     pub(crate) poll: Poll,
     pub(crate) watch: Watch,
@@ -177,6 +179,7 @@ impl Desk {
             tools: Tools::new(&policy),
             model: config.model.map(Model::new).transpose().map_err(StartError::Model)?,
             fleet: Fleet::new(source, clock.clone()).with_units(Units::load(&config.state_dir)),
+            front: Front::default(),
             poll: Poll::new(executor.clone(), &config.state_dir),
             watch: Watch::new(rules, channels, &config.state_dir),
             executor,

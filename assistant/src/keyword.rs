@@ -1,5 +1,6 @@
 //! The answer without a model: fixed rules over one look at the fleet. Its signature takes no executor and no link, so it
-//! cannot propose anything (`seed 000, Fallback`; issue line 3.13).
+//! cannot propose anything (`seed 000, Fallback`; issue line 3.13). A test below writes that signature down: both sides of it
+//! are private to this program, so no other crate could try the opposite.
 
 mod matching;
 
@@ -403,6 +404,19 @@ mod tests {
         let (seen, rules) = (seen(), rules(""));
         let why = pick(language, "no key", "sin clave");
         answer(question, &facts(Some(&seen), &rules, why), language)
+    }
+
+    #[test]
+    fn by_its_signature_an_answer_cannot_propose() {
+        // It waits for nothing, and gives words alone.
+        let _signature: fn(&str, &Facts<'_>, Language) -> String = answer;
+        let (seen, rules) = (seen(), rules(""));
+        // What it is made from, each member with its type: a desk, a link or a draft among them does not compile here.
+        let Facts { seen, trouble, rules, posted, read_at, why, asks_for_change, later, withdrawn } =
+            facts(Some(&seen), &rules, "w");
+        let _readings: (Option<&Seen>, &Rules, Option<&Posted>) = (seen, rules, posted);
+        let _words: (Option<&str>, &str, &str, bool, bool, usize) =
+            (trouble, read_at, why, asks_for_change, later, withdrawn);
     }
 
     #[test]

@@ -3,9 +3,11 @@
 
 use crate::desk::Desk;
 use crate::login::Asker;
+use crate::people::People;
 use crate::propose::Draft;
-use crate::seats::{NoSeat, Seats};
+use crate::seats::{NoSeat, Seat, Seats};
 use crate::teller::Teller;
+use crate::turn::Behalf;
 use crate::watch::replay::Parts;
 use crate::{doctor, front, reports, status, turn};
 use host::link::{Link, LinkError, Receiver, Sender};
@@ -29,9 +31,19 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 type Hear = Receiver<Request<AskerSays>>;
 type Say = Sender<Reply<AssistantSays>>;
 
+/// What every connection needs.
+struct House {
+    desk: Arc<Desk>,
+    people: People,
+    seats: Seats,
+}
+
 /// Serves askers for ever.
 pub(crate) async fn serve(listener: UnixListener, desk: Arc<Desk>) {
-    let seats = Seats::default();
+    // Those of whom it is not known yet whether they are people, each user with as many as a person has.
+    let doors = Seats::new(&desk.clock);
+    let (people, seats) = (People::new(&desk.clock), Seats::new(&desk.clock));
+    let house = Arc::new(House { desk, people, seats });
     loop {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
@@ -45,32 +57,50 @@ pub(crate) async fn serve(listener: UnixListener, desk: Arc<Desk>) {
             tracing::warn!("an asker whose uid the system does not know was turned away");
             continue;
         };
-        let seat = match seats.take(uid, Asker::new(uid).is_person()) {
-            Ok(seat) => seat,
+        let door = match doors.take(uid, true) {
+            Ok(door) => door,
             Err(why) => {
-                tracing::warn!(uid, %why, "an asker was turned away");
-                turn_away(stream, why).await;
+                turn_away(stream, uid, why).await;
                 continue;
             }
         };
-        let desk = Arc::clone(&desk);
+        let house = Arc::clone(&house);
         tokio::spawn(async move {
-            if let Err(error) = greet(stream, uid, &desk).await {
+            if let Err(error) = house.receive(stream, uid, door).await {
                 tracing::info!(uid, %error, "an asker's connection ended");
             }
-            drop(seat);
         });
     }
 }
 
-async fn turn_away(stream: UnixStream, why: NoSeat) {
+impl House {
+    // Who it is may be asked of a name service that hangs, so each connection waits for that by itself.
+    async fn receive(&self, stream: UnixStream, uid: u32, door: Seat) -> Result<(), LinkError> {
+        let seat = self.seats.take(uid, self.people.is_person(uid).await);
+        drop(door);
+        match seat {
+            Ok(seat) => greet(stream, uid, (self, &seat)).await,
+            Err(why) => {
+                turn_away(stream, uid, why).await;
+                Ok(())
+            }
+        }
+    }
+}
+
+async fn turn_away(stream: UnixStream, uid: u32, why: NoSeat) {
+    tracing::warn!(uid, %why, "an asker was turned away");
     let (_, mut say): (Hear, Say) = Link::new(stream).into_split();
-    let refusal = Refusal::new(RefusalCode::TooManyRequests, &why.to_string());
-    // Being turned away is told by the closed connection as well.
+    goodbye(&mut say, &why.to_string()).await;
+}
+
+// Being turned away is told by the closed connection as well.
+async fn goodbye(say: &mut Say, why: &str) {
+    let refusal = Refusal::new(RefusalCode::TooManyRequests, why);
     say.send(&Reply { id: 0, say: AssistantSays::Refused(refusal) }, BRIEF).await.ok();
 }
 
-async fn greet(stream: UnixStream, uid: u32, desk: &Desk) -> Result<(), LinkError> {
+async fn greet(stream: UnixStream, uid: u32, (house, seat): (&House, &Seat)) -> Result<(), LinkError> {
     let (mut hear, mut say): (Hear, Say) = Link::new(stream).into_split();
     let Some(first) = hear.recv(HELLO).await? else { return Ok(()) };
     let AskerSays::Hello(hello) = first.say else {
@@ -83,19 +113,30 @@ async fn greet(stream: UnixStream, uid: u32, desk: &Desk) -> Result<(), LinkErro
     }
     let (mut asker, mut parts) = (Asker::new(uid), Parts::default());
     let mut first = true;
-    while let Some(request) = hear.recv(IDLE).await? {
+    loop {
+        seat.silent();
+        let heard = tokio::select! {
+            biased;
+            () = seat.lost() => {
+                goodbye(&mut say, "another user needed this seat after a minute without a request; connect again").await;
+                return Ok(());
+            }
+            heard = hear.recv(IDLE) => heard?,
+        };
+        let Some(request) = heard else { return Ok(()) };
+        seat.asked();
+        asker.set_person(house.people.is_person(uid).await);
         // A hello alone is no asker: the watchdog says it every few seconds.
         if std::mem::take(&mut first) {
             tracing::info!(uid, "an asker connected");
         }
         let mut teller = Teller::new(&mut say, request.id);
         tokio::select! {
-            answered = answer(desk, (&mut asker, &mut parts), request.say, &mut teller) => answered?,
+            answered = answer(&house.desk, (&mut asker, &mut parts), request.say, &mut teller) => answered?,
             // The answer's future is dropped here, and with it the turn.
             gone = hear.closed() => return gone,
         }
     }
-    Ok(())
 }
 
 async fn answer(
@@ -104,6 +145,7 @@ async fn answer(
     said: AskerSays,
     teller: &mut Teller<'_>,
 ) -> Result<(), LinkError> {
+    let label = front::label(asker.hears());
     match said {
         AskerSays::DeviceIds => told(teller, asker.device_ids(desk).await).await?,
         AskerSays::Login => told(teller, asker.begin(desk).await).await?,
@@ -128,19 +170,21 @@ async fn answer(
             Ok(question) => turn::ask(desk, asker.hears(), question, teller).await?,
             Err((code, what)) => refuse(teller, code, what).await?,
         },
-        // Not everybody who may ask is a person: what an agent's user sends stands under the agents' own label.
+        // Not everybody who may ask is a person: what an agent's user sends stands under that user's own label.
         AskerSays::Propose { tool, arguments, reason } if !asker.is_person() => {
-            front::draft(desk, (tool, arguments, reason), teller).await?;
+            front::draft(desk, &label, (tool, arguments, reason), teller).await?;
         }
         AskerSays::Propose { tool, arguments, reason } => {
             let draft = Draft { origin: Origin::Command, tool, arguments, reason };
-            turn::command(desk, Some(asker.hears().uid()), draft, teller).await?;
+            turn::command(desk, Behalf::Person(asker.hears().uid()), draft, teller).await?;
         }
-        AskerSays::Draft { tool, arguments, reason } => front::draft(desk, (tool, arguments, reason), teller).await?,
-        AskerSays::Live => front::live(desk, teller).await?,
+        AskerSays::Draft { tool, arguments, reason } => {
+            front::draft(desk, &label, (tool, arguments, reason), teller).await?;
+        }
+        AskerSays::Live => front::live(desk, &label, teller).await?,
         AskerSays::Offered => teller.tell(AssistantSays::Offered(front::offered(desk))).await?,
-        AskerSays::Read { tool, arguments } => front::read(desk, &tool, &arguments, teller).await?,
-        AskerSays::Standing { number } => front::standing(desk, number, teller).await?,
+        AskerSays::Read { tool, arguments } => front::read(desk, &label, (&tool, &arguments), teller).await?,
+        AskerSays::Standing { number } => front::standing(desk, &label, number, teller).await?,
     }
     teller.tell(AssistantSays::Done).await
 }

@@ -16,6 +16,7 @@ mod listen;
 mod login;
 mod model;
 mod named;
+mod people;
 mod pieces;
 mod poll;
 mod prompt;
@@ -61,7 +62,10 @@ fn start() -> Result<(), StartError> {
     let handed = host::activation::take(&[(ASK, Kind::Unix)]).map_err(StartError::Handed)?;
     config.confine().map_err(StartError::Config)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Runtime)?;
-    runtime.block_on(run(config, handed))
+    let ended = runtime.block_on(run(config, handed));
+    // A name service that hangs must not keep the end.
+    runtime.shutdown_background();
+    ended
 }
 
 async fn run(config: Config, mut handed: Handed) -> Result<(), StartError> {

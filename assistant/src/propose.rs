@@ -23,15 +23,8 @@ const BACK_OFF: [Duration; 3] = [Duration::from_millis(100), Duration::from_mill
 
 /// Under which label this assistant's own turns go.
 pub(crate) const ASSISTANT: &str = "assistant";
-/// Under which label the changes go that other agents draft: denials of theirs pause them and nobody else.
+/// Under which label the changes go that another agent drafts as one of the people's users; see [`crate::front::label`].
 pub(crate) const FRONT: &str = "front";
-
-fn label_of(origin: Origin) -> &'static str {
-    match origin {
-        Origin::Front => FRONT,
-        Origin::Command | Origin::Model | Origin::Undo => ASSISTANT,
-    }
-}
 
 /// Where the executor listens, and who it must be.
 #[derive(Debug, Clone)]
@@ -245,6 +238,7 @@ pub(crate) enum Ending {
 /// The proposals of one turn.
 #[derive(Debug)]
 pub(crate) struct Drafts {
+    label: String,
     executor: Executor,
     witness: Option<AuditHead>,
     link: Opened,
@@ -259,9 +253,9 @@ enum Opened {
 }
 
 impl Drafts {
-    /// No link and no proposal yet.
-    pub(crate) fn new(executor: Executor, witness: Option<AuditHead>) -> Self {
-        Self { executor, witness, link: Opened::NotYet, admitted: Vec::new() }
+    /// No link and no proposal yet. Denials of what goes under this label pause it and no other.
+    pub(crate) fn new(label: &str, executor: Executor, witness: Option<AuditHead>) -> Self {
+        Self { label: label.to_owned(), executor, witness, link: Opened::NotYet, admitted: Vec::new() }
     }
 
     /// The numbers admitted in this turn.
@@ -288,8 +282,7 @@ impl Drafts {
 
     async fn try_propose(&mut self, draft: Draft) -> Result<ProposalNumber, ExecutorError> {
         if matches!(self.link, Opened::NotYet) {
-            let label = label_of(draft.origin);
-            let opened = ExecutorLink::open_as(label, &self.executor, LinkKind::Turn, self.witness).await?;
+            let opened = ExecutorLink::open_as(&self.label, &self.executor, LinkKind::Turn, self.witness).await?;
             self.link = Opened::Open(Box::new(opened));
         }
         let Opened::Open(link) = &mut self.link else { return Err(ExecutorError::HungUp) };

@@ -5,6 +5,7 @@ use crate::config::{ModelKind, ModelSettings};
 use crate::desk::Desk;
 use crate::doctor::Configured;
 use crate::fleet::{Fleet, Source};
+use crate::front::Front;
 use crate::model::Model;
 use crate::poll::Poll;
 use crate::prompt;
@@ -263,6 +264,8 @@ pub(crate) struct ExecutorDouble {
     pub(crate) news: Vec<News>,
     pub(crate) hangs_up_at_turn_end: bool,
     pub(crate) changeable: Result<Value, Refusal>,
+    /// Never answers what can be changed.
+    pub(crate) hangs_over_the_list: bool,
     heard: Arc<Mutex<Vec<Heard>>>,
     next: Arc<Mutex<u64>>,
 }
@@ -275,6 +278,7 @@ impl ExecutorDouble {
             news: Vec::new(),
             hangs_up_at_turn_end: false,
             changeable: Ok(changeable()),
+            hangs_over_the_list: false,
             heard: Arc::default(),
             next: Arc::new(Mutex::new(0)),
         }
@@ -298,6 +302,9 @@ impl ExecutorDouble {
                 kind = *said;
             }
             self.heard.lock().unwrap().push(Heard::Said(kind, request.say.clone()));
+            if self.hangs_over_the_list && request.say == AssistantSays::Changeable {
+                std::future::pending::<()>().await;
+            }
             let Some(say) = self.answer(&request.say) else { break };
             if link.send(&Reply { id: request.id, say }, LATE).await.is_err() {
                 break;
@@ -442,6 +449,7 @@ fn desk(folder: &Path, model: Option<Model>) -> Desk {
         tools: Tools::new(&policy),
         model,
         fleet: Fleet::new(Source::Canned(readings()), clock.clone()),
+        front: Front::default(),
         poll: Poll::new(executor.clone(), folder),
         watch: Watch::new(crate::watch::testing::rules(ALSO_CALLED), Vec::new(), folder),
         executor,

@@ -82,18 +82,30 @@ pub(crate) async fn ask(desk: &Desk, hears: Hears, question: &str, teller: &mut 
     }
 }
 
-/// Hands over a change that was drafted without a model, as its own turn. `by` is the user who typed it; nobody for other
-/// agents, since news of what they drafted never reach this assistant's own questions.
+/// On whose behalf a change goes that no model drafted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Behalf<'a> {
+    /// Another agent, under its label: news of it never reach this assistant's own questions.
+    Agent(&'a str),
+    /// The user who typed it.
+    Person(u32),
+}
+
+/// Hands over a change that was drafted without a model, as its own turn.
 ///
 /// # Errors
 /// [`LinkError`] when the asker is gone.
 pub(crate) async fn command(
     desk: &Desk,
-    by: Option<u32>,
+    behalf: Behalf<'_>,
     draft: Draft,
     teller: &mut Teller<'_>,
 ) -> Result<(), LinkError> {
-    let mut drafts = Drafts::new(desk.executor.clone(), desk.poll.head());
+    let (label, by) = match behalf {
+        Behalf::Agent(label) => (label, None),
+        Behalf::Person(uid) => (ASSISTANT, Some(uid)),
+    };
+    let mut drafts = Drafts::new(label, desk.executor.clone(), desk.poll.head());
     let kept = (draft.tool.clone(), String::from_utf8_lossy(&draft.arguments).into_owned());
     let admitted = drafts.propose(draft).await;
     let say = match (admitted, drafts.finish().await) {
@@ -224,7 +236,7 @@ impl<'a, 'b> Turn<'a, 'b> {
             desk.poll.refresh().await;
             Some(desk.poll.proposing())
         };
-        let drafts = Drafts::new(desk.executor.clone(), desk.poll.head());
+        let drafts = Drafts::new(ASSISTANT, desk.executor.clone(), desk.poll.head());
         let later = is_for_later(&asked, question);
         Self {
             desk,

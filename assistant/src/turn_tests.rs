@@ -483,7 +483,7 @@ async fn a_typed_change_goes_as_its_own_turn_without_the_model() {
         arguments: b"{}".to_vec(),
         reason: "r".to_owned(),
     };
-    command(&world.desk, Some(0), draft, &mut Teller::new(&mut sender, 1)).await.unwrap();
+    command(&world.desk, Behalf::Person(0), draft, &mut Teller::new(&mut sender, 1)).await.unwrap();
     let mut asker: host::link::Link<protocol::ask::AskerSays, protocol::hello::Reply<AssistantSays>> =
         host::link::Link::new(theirs);
     let heard = asker.recv(crate::testing::LATE).await.unwrap().unwrap();

@@ -23,9 +23,27 @@ use reader::token::{Facts, NoPass};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use tokio::sync::watch;
 
 /// A write begins with a bearer that is good for so many seconds more.
 const WRITE_MARGIN: i64 = 60;
+
+/// A change is being prepared for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Preparing<'a>(&'a watch::Sender<bool>);
+
+impl<'a> Preparing<'a> {
+    fn begin(preparing: &'a watch::Sender<bool>) -> Self {
+        preparing.send_replace(true);
+        Self(preparing)
+    }
+}
+
+impl Drop for Preparing<'_> {
+    fn drop(&mut self) {
+        self.0.send_replace(false);
+    }
+}
 
 /// Shared by reference-counted pointer; nothing in it changes but what is behind a lock.
 #[derive(Debug)]
@@ -52,6 +70,8 @@ pub(crate) struct App {
     pub(crate) started_boot_ms: i64,
     /// One run at a time: the last read of one must not stand before the write of another.
     pub(crate) one_run: tokio::sync::Mutex<()>,
+    /// Whether an approved change is between its first read and its write; see [`Self::prepare`].
+    pub(crate) preparing: watch::Sender<bool>,
     /// The venue's zone.
     pub(crate) zone: jiff::tz::TimeZone,
     pub(crate) page: OnceLock<String>,
@@ -85,6 +105,12 @@ impl App {
             reads.observe(&masters, call.stream_id().is_some()).await.map_err(|error| self.not_read(&error))?;
         self.was_read(&observed.team);
         Ok(observed)
+    }
+
+    /// Has readings that nobody decided on give way, until what this gives is dropped: one of them could renew the sign-in
+    /// that a run is bound to, and the run would end after its approval is spent.
+    pub(crate) fn prepare(&self) -> Preparing<'_> {
+        Preparing::begin(&self.preparing)
     }
 
     /// Takes note of a read that went well.
@@ -145,6 +171,22 @@ impl App {
         })
     }
 
+    /// Whether the server did not take a sign-in that is not over by itself, such as a bare bearer. Reads are still tried.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.signed_out.load(Ordering::Relaxed) && self.sign_in() == SignIn::Present
+    }
+
+    /// One read that shows whether the server takes it again.
+    pub(crate) async fn try_refused(&self) {
+        if *self.preparing.borrow() {
+            return;
+        }
+        match self.reads.team().await {
+            Ok(team) => self.was_read(&team),
+            Err(error) => tracing::warn!(%error, "the writing sign-in is still not taken"),
+        }
+    }
+
     /// Seconds since the last good read.
     pub(crate) fn last_read_seconds(&self) -> Option<u64> {
         let at = self.last_read_boot_ms.load(Ordering::Relaxed);
@@ -179,5 +221,19 @@ impl App {
 
     pub(crate) fn set_witness(&self, found: Witness) {
         *self.witness.lock().unwrap_or_else(PoisonError::into_inner) = found;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_prepared_for_as_long_as_its_guard_lives() {
+        let (preparing, told) = watch::channel(false);
+        let guard = Preparing::begin(&preparing);
+        assert!(*told.borrow());
+        drop(guard);
+        assert!(!*told.borrow());
     }
 }

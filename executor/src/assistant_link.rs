@@ -83,6 +83,8 @@ async fn greet(app: &App, intake: &Intake, link: &mut Wire) -> Option<(Agent, Li
 
 fn proposing(intake: &Intake) -> Proposing {
     match intake.possible() {
+        // A draft would end with this code, by a read of its own.
+        Ok(()) if intake.is_refused() => Proposing::Off(RefusalCode::SignInDead),
         Ok(()) => Proposing::On,
         Err(refusal) => Proposing::Off(refusal.code),
     }

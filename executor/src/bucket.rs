@@ -30,7 +30,7 @@ struct Bucket {
     turned_away: u64,
 }
 
-/// All buckets. A label can only narrow: everybody takes from the bucket of the assistant's user first.
+/// All buckets. A label can only narrow: everybody takes from the bucket of the assistant's user, too.
 #[derive(Debug)]
 pub(crate) struct Buckets {
     clock: Clock,
@@ -59,12 +59,13 @@ impl Buckets {
         }
     }
 
-    /// Takes one token of everybody's and one of this agent's.
+    /// Takes one token of this agent's and one of everybody's, in this order: what it is turned away for by its own bucket
+    /// takes nothing from the others.
     pub(crate) fn take(&mut self, agent: &Label) -> Take {
         let now = self.clock.boot_ms();
         self.forget_silent(now);
         let known = self.agents.len() < MOST_AGENTS || self.agents.contains_key(agent);
-        if (!known && stands(RefusalCode::TooManyRequests)) || !self.everybody.take(ALL, now) {
+        if !known && stands(RefusalCode::TooManyRequests) {
             self.everybody.turned_away += 1;
             return Take::Wait;
         }
@@ -74,21 +75,12 @@ impl Buckets {
             bucket.turned_away += 1;
             return Take::Wait;
         }
+        if !self.everybody.take(ALL, now) {
+            self.everybody.turned_away += 1;
+            return Take::Wait;
+        }
         let turned_away = std::mem::take(&mut bucket.turned_away) + std::mem::take(&mut self.everybody.turned_away);
         Take::Go { turned_away }
-    }
-
-    /// The same for a question that costs nothing by itself: this agent's token first, so that what it is turned away for
-    /// takes nothing from the others.
-    pub(crate) fn take_own_first(&mut self, agent: &Label) -> bool {
-        let now = self.clock.boot_ms();
-        self.forget_silent(now);
-        let known = self.agents.len() < MOST_AGENTS || self.agents.contains_key(agent);
-        if !known && stands(RefusalCode::TooManyRequests) {
-            return false;
-        }
-        let fresh = || Bucket { tokens: AGENT.burst, at_ms: now, turned_away: 0 };
-        self.agents.entry(agent.clone()).or_insert_with(fresh).take(AGENT, now) && self.everybody.take(ALL, now)
     }
 
     fn forget_silent(&mut self, now: i64) {
@@ -176,7 +168,7 @@ mod tests {
         assert_eq!(buckets.stopped(true), []);
         buckets.give_back(Some(&agent), 5);
         assert_eq!(buckets.stopped(true), told);
-        // Once everybody's is empty, nobody's own is asked.
+        // Once everybody's is empty, nobody's own helps.
         for n in 0..60 {
             buckets.take(&Label::new(&format!("agent-{n}")).unwrap());
         }
@@ -197,11 +189,11 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_questions_takes_nothing_from_the_others() {
+    fn one_agents_flood_takes_nothing_from_the_others() {
         let (clock, _manual) = Clock::dangerous_manual(1_000, 1_000, "boot");
         let mut buckets = Buckets::new(&clock);
         let mut let_in =
-            |label: &str| (0..1_000).filter(|_| buckets.take_own_first(&Label::new(label).unwrap())).count();
+            |label: &str| (0..1_000).filter(|_| buckets.take(&Label::new(label).unwrap()) != Take::Wait).count();
         assert_eq!([let_in("front"), let_in("assistant"), let_in("third")], [20, 20, 0]);
     }
 

@@ -3,10 +3,11 @@
 //! it could name no unit that a change is admitted for.
 //!
 //! Nothing here admits anything. One reading at a time, kept for [`CHANGEABLE_LIFE`], good or bad, and a bucket for each
-//! agent: whoever asks again and again costs the vendor a reading every ten seconds.
+//! agent: whoever asks again and again costs the vendor a reading every ten seconds. It gives way to a person's yes: while a
+//! change is prepared nothing is read here, since a read can renew the sign-in that the change is bound to.
 
 use crate::app::App;
-use crate::bucket::Buckets;
+use crate::bucket::{Buckets, Take};
 use host::clock::Clock;
 use policy::fence::Fence;
 use policy::ids::{ChannelId, MasterId};
@@ -17,8 +18,9 @@ use protocol::propose::CHANGEABLE_LIFE;
 use protocol::refusal::{Refusal, RefusalCode};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// Longest time for one reading. What hangs longer is a failed read.
 const READING: Duration = Duration::from_secs(20);
@@ -60,13 +62,20 @@ impl Changeable {
         Self { clock: clock.clone(), buckets: Mutex::new(Buckets::new(clock)), last: tokio::sync::Mutex::default() }
     }
 
-    /// Whether this agent may ask now.
+    /// Its buckets; those of the proposals are others.
+    pub(crate) fn buckets(&self) -> MutexGuard<'_, Buckets> {
+        self.buckets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this agent may ask now, and how many were turned away since the last time.
     ///
     /// # Errors
     /// `too_many_requests`.
-    pub(crate) fn take(&self, agent: &Label) -> Result<(), Refusal> {
-        let may = self.buckets.lock().unwrap_or_else(PoisonError::into_inner).take_own_first(agent);
-        if may { Ok(()) } else { Err(Refusal::bare(RefusalCode::TooManyRequests)) }
+    pub(crate) fn take(&self, agent: &Label) -> Result<u64, Refusal> {
+        match self.buckets().take(agent) {
+            Take::Go { turned_away } => Ok(turned_away),
+            Take::Wait => Err(Refusal::bare(RefusalCode::TooManyRequests)),
+        }
     }
 
     /// The list as canonical JSON.
@@ -75,13 +84,14 @@ impl Changeable {
     /// `no_fence`, `team_mismatch`, `read_failed`, `no_sign_in` and `sign_in_dead`.
     pub(crate) async fn list(&self, app: &App) -> Result<Vec<u8>, Refusal> {
         let generation = app.reads.sign_in().generation();
-        self.kept(generation, READING, async || read(app).await).await
+        self.kept(generation, READING, app.preparing.subscribe(), async || read(app).await).await
     }
 
     async fn kept(
         &self,
         generation: u64,
         longest: Duration,
+        mut preparing: watch::Receiver<bool>,
         read: impl AsyncFnOnce() -> Result<Vec<u8>, Refusal>,
     ) -> Result<Vec<u8>, Refusal> {
         let mut last = self.last.lock().await;
@@ -90,12 +100,21 @@ impl Changeable {
         if let Some(last) = last.as_ref().filter(fresh) {
             return last.answer.clone();
         }
-        let read = tokio::time::timeout(longest, read()).await;
+        let read = tokio::select! {
+            biased;
+            // Not kept: it says nothing about the fleet.
+            _ = preparing.wait_for(|preparing| *preparing) => return Err(gives_way()),
+            read = tokio::time::timeout(longest, read()) => read,
+        };
         let answer = read.unwrap_or_else(|_| Err(Refusal::new(RefusalCode::ReadFailed, "the list: no answer in time")));
         // From its end, so that those who waited for a slow one take its answer; when it was read stands in it.
         *last = Some(Last { at_ms: self.clock.boot_ms(), generation, answer: answer.clone() });
         answer
     }
+}
+
+fn gives_way() -> Refusal {
+    Refusal::new(RefusalCode::ReadFailed, "an approved change is being prepared; ask again in a quarter of a minute")
 }
 
 async fn read(app: &App) -> Result<Vec<u8>, Refusal> {
@@ -266,6 +285,11 @@ mod tests {
         }
     }
 
+    // Nothing is being prepared, for as long as the sender lives.
+    fn calm() -> (watch::Sender<bool>, watch::Receiver<bool>) {
+        watch::channel(false)
+    }
+
     fn whole(listing: Listing) -> Value {
         serde_json::from_slice(&listing.finish().unwrap()).unwrap()
     }
@@ -373,13 +397,13 @@ mod tests {
     async fn it_is_read_once_in_ten_seconds_good_or_bad_and_anew_for_another_sign_in() {
         let (clock, manual) = Clock::dangerous_manual(1_000, 1_000, "boot");
         let changeable = Changeable::new(&clock);
-        let reads = AtomicUsize::new(0);
+        let (reads, (_sender, calm)) = (AtomicUsize::new(0), calm());
         let ask = async |generation, good: bool| {
             let read = async || {
                 let count = reads.fetch_add(1, Ordering::SeqCst);
                 if good { Ok(vec![u8::try_from(count).unwrap()]) } else { Err(Refusal::bare(RefusalCode::ReadFailed)) }
             };
-            changeable.kept(generation, READING, read).await
+            changeable.kept(generation, READING, calm.clone(), read).await
         };
         assert_eq!(ask(1, true).await, Ok(vec![0]));
         manual.advance(9);
@@ -397,21 +421,49 @@ mod tests {
     async fn a_reading_that_hangs_ends_and_whoever_waited_for_it_starts_no_other() {
         let (clock, _manual) = Clock::dangerous_manual(1_000, 1_000, "boot");
         let changeable = Changeable::new(&clock);
-        let reads = AtomicUsize::new(0);
+        let (reads, (_sender, calm)) = (AtomicUsize::new(0), calm());
         let ask = async || {
             let read = async || {
                 reads.fetch_add(1, Ordering::SeqCst);
                 std::future::pending().await
             };
-            changeable.kept(1, Duration::from_millis(50), read).await.map_err(|refusal| refusal.code)
+            changeable.kept(1, Duration::from_millis(50), calm.clone(), read).await.map_err(|refusal| refusal.code)
         };
         let all = tokio::join!(ask(), ask(), ask());
         let failed: Result<Vec<u8>, RefusalCode> = Err(RefusalCode::ReadFailed);
         assert_eq!((all, reads.load(Ordering::SeqCst)), ((failed.clone(), failed.clone(), failed), 1));
     }
 
+    #[tokio::test]
+    async fn a_reading_gives_way_to_a_change_that_is_prepared_and_what_is_kept_is_still_told() {
+        let (clock, manual) = Clock::dangerous_manual(1_000, 1_000, "boot");
+        let changeable = Changeable::new(&clock);
+        let (reads, (prepares, preparing)) = (AtomicUsize::new(0), calm());
+        let ask = async |hangs: bool| {
+            let read = async || {
+                reads.fetch_add(1, Ordering::SeqCst);
+                if hangs {
+                    prepares.send_replace(true);
+                    std::future::pending::<()>().await;
+                }
+                Ok(vec![7])
+            };
+            changeable.kept(1, READING, preparing.clone(), read).await.map_err(|refusal| refusal.code)
+        };
+        let failed = Err(RefusalCode::ReadFailed);
+        // One that is under way ends when a run begins, and is not kept.
+        assert_eq!(ask(true).await, failed);
+        assert_eq!((ask(false).await, reads.load(Ordering::SeqCst)), (failed.clone(), 1), "none begins beside it");
+        prepares.send_replace(false);
+        assert_eq!(ask(false).await, Ok(vec![7]));
+        prepares.send_replace(true);
+        assert_eq!(ask(false).await, Ok(vec![7]), "what is kept reads nothing");
+        manual.advance(10);
+        assert_eq!((ask(false).await, reads.load(Ordering::SeqCst)), (failed, 2));
+    }
+
     #[test]
-    fn a_flood_of_one_agent_is_turned_away() {
+    fn a_flood_of_one_agent_is_turned_away_and_counted() {
         let (clock, _manual) = Clock::dangerous_manual(1_000, 1_000, "boot");
         let changeable = Changeable::new(&clock);
         let agent = Label::new("model").unwrap();
@@ -419,5 +471,6 @@ mod tests {
         assert_eq!(let_in, 20);
         assert_eq!(changeable.take(&agent).unwrap_err().code, RefusalCode::TooManyRequests);
         changeable.take(&Label::new("front").unwrap()).unwrap();
+        assert_eq!(changeable.buckets().stopped(true), [(Some(agent), 81)]);
     }
 }

@@ -18,13 +18,16 @@ use protocol::propose::{Origin, Propose};
 use protocol::refusal::{Refusal, RefusalCode};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The workspace whose limits Epiphan's proposals share.
 pub(crate) const WORKSPACE: &str = "epiphan";
 
 /// The label under which the executor drafts the undo of a change.
 pub(crate) const UNDO_AGENT: &str = "undo";
+
+/// What the audit calls the list of what can be changed.
+const CHANGEABLE: &str = "changeable";
 
 /// Who proposes: a label that the assistant chose, and the turn that the executor did.
 #[derive(Debug, Clone)]
@@ -53,9 +56,18 @@ impl Intake {
         }
     }
 
+    fn buckets(&self) -> MutexGuard<'_, Buckets> {
+        self.buckets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Whether one more connection of the assistant may be served.
     pub(crate) fn admits_connection(&self) -> bool {
-        self.buckets.lock().unwrap_or_else(PoisonError::into_inner).take_connection()
+        self.buckets().take_connection()
+    }
+
+    /// As [`App::is_refused`].
+    pub(crate) fn is_refused(&self) -> bool {
+        self.app.is_refused()
     }
 
     /// A witness that we did not sign: audited at most once a minute.
@@ -75,10 +87,20 @@ impl Intake {
     /// Writes down how many requests were turned away at floods that have stopped, or, at the end, at all of them. A flood
     /// that goes on is written down by the next request that is let in.
     pub(crate) async fn note_turned_away(&self, at_the_end: bool) {
-        let floods = self.buckets.lock().unwrap_or_else(PoisonError::into_inner).stopped(at_the_end);
+        self.note_floods(|| self.buckets(), at_the_end, None).await;
+        self.note_floods(|| self.changeable.buckets(), at_the_end, Some(CHANGEABLE)).await;
+    }
+
+    async fn note_floods<'a>(
+        &'a self,
+        buckets: impl Fn() -> MutexGuard<'a, Buckets>,
+        at_the_end: bool,
+        asked: Option<&'static str>,
+    ) {
+        let floods = buckets().stopped(at_the_end);
         for (label, requests) in floods {
             let principal = label.as_ref().map_or("assistant", Label::as_str).to_owned();
-            let detail = json!({ "code": RefusalCode::TooManyRequests.as_str(), "requests": requests });
+            let detail = turned_away(requests, asked);
             let noted = self.app.store.call(move |store| {
                 let step = Step {
                     kind: "proposal_refused",
@@ -91,7 +113,7 @@ impl Intake {
             });
             if let Err(error) = noted.await {
                 tracing::error!(%error, "audit of a flood; trying again");
-                self.buckets.lock().unwrap_or_else(PoisonError::into_inner).give_back(label.as_ref(), requests);
+                buckets().give_back(label.as_ref(), requests);
             }
         }
     }
@@ -116,7 +138,10 @@ impl Intake {
     /// # Errors
     /// `too_many_requests`, what stands against any proposal, `team_mismatch`, `read_failed` and `sign_in_dead`.
     pub(crate) async fn changeable(&self, agent: &Agent) -> Result<Vec<u8>, Refusal> {
-        self.changeable.take(&agent.label)?;
+        let requests = self.changeable.take(&agent.label)?;
+        if requests > 0 {
+            self.note_refused(agent, turned_away(requests, Some(CHANGEABLE))).await?;
+        }
         self.possible()?;
         self.changeable.list(&self.app).await
     }
@@ -126,16 +151,14 @@ impl Intake {
         // A person asked for an undo: no assistant's flood stands in its way.
         let taken = match draft.origin {
             Origin::Undo => Take::Go { turned_away: 0 },
-            Origin::Command | Origin::Front | Origin::Model => {
-                self.buckets.lock().unwrap_or_else(PoisonError::into_inner).take(&agent.label)
-            }
+            Origin::Command | Origin::Front | Origin::Model => self.buckets().take(&agent.label),
         };
-        let turned_away = match taken {
+        let requests = match taken {
             Take::Wait => return Err(Refusal::bare(RefusalCode::TooManyRequests)),
             Take::Go { turned_away } => turned_away,
         };
-        if turned_away > 0 {
-            self.note_refused(agent, json!({ "code": "too_many_requests", "requests": turned_away })).await?;
+        if requests > 0 {
+            self.note_refused(agent, turned_away(requests, None)).await?;
         }
         let (tool, origin) = (protocol::shown::Shown::capped(&draft.tool, 64).into_string(), draft.origin.as_str());
         let admitted = self.admit(agent, draft).await;
@@ -269,6 +292,15 @@ impl Intake {
             .await
             .map_err(StoreError::into_refusal)
     }
+}
+
+/// A flood, as the audit has it: of drafts, or of questions by the name of what was `asked`.
+fn turned_away(requests: u64, asked: Option<&'static str>) -> Value {
+    let mut detail = json!({ "code": RefusalCode::TooManyRequests.as_str(), "requests": requests });
+    if let Some(asked) = asked {
+        detail["asked"] = json!(asked);
+    }
+    detail
 }
 
 /// What the gates weigh, now.

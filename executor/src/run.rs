@@ -89,6 +89,7 @@ struct Click {
 
 async fn run(app: &Arc<App>, click: &Click) -> Result<News, Refusal> {
     let _turn = turn(&app.one_run, TURN_WAIT).await?;
+    let preparing = app.prepare();
     let began = app.clock.boot_ms();
     let ready = within(app, began, before_the_decision(app, click)).await??;
     if app.is_stopping() && stands(RefusalCode::RunBusy) {
@@ -100,6 +101,8 @@ async fn run(app: &Arc<App>, click: &Click) -> Result<News, Refusal> {
     let call = ready.call.clone();
     let outcome = match within(app, began, look_again(app, approval, ready, began)).await {
         Ok(Ok(ready)) => {
+            // What is sent is bound to no sign-in any more.
+            drop(preparing);
             barrier("before_send");
             let outcome = write(ready).await;
             barrier("after_send");

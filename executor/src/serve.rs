@@ -15,7 +15,7 @@ use crate::principals::Registry;
 use crate::seldom::Seldom;
 use crate::store::audit::Step;
 use crate::store::{Started, Store, StoreError, StoreHandle};
-use crate::sweep::{offer_endings, sweep};
+use crate::sweep::{ask_again, offer_endings, sweep};
 use control::status::Witness;
 use host::activation::ActivationError;
 use host::clock::Clock;
@@ -138,6 +138,7 @@ pub async fn serve(launch: Launch) -> Result<(), ServeError> {
         () = listen::serve_control(app.clone(), desk, control) => Ok(()),
         why = page.failed() => Err(ServeError::Page(why.to_string())),
         () = sweep(&app, &intake) => Ok(()),
+        () = ask_again(&app) => Ok(()),
         () = host::notify::keep_alive(|| alive::prove(&app)) => Ok(()),
         () = app.restore_staged.notified() => Err(ServeError::Restore),
     };
@@ -193,6 +194,7 @@ fn start(config: Config) -> Result<Arc<App>, ServeError> {
         slices,
         started,
         one_run: tokio::sync::Mutex::default(),
+        preparing: tokio::sync::watch::Sender::new(false),
         zone,
         page: OnceLock::new(),
         names: Mutex::default(),

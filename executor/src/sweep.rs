@@ -7,6 +7,8 @@ use crate::store::{Store, StoreError};
 use std::sync::PoisonError;
 use std::time::Duration;
 
+const ASK_AGAIN: Duration = Duration::from_secs(60);
+
 /// Sweeps until the process ends.
 pub(crate) async fn sweep(app: &App, intake: &Intake) {
     loop {
@@ -18,6 +20,17 @@ pub(crate) async fn sweep(app: &App, intake: &Intake) {
         intake.note_turned_away(false).await;
         offer_endings(app).await;
         take_back(app).await;
+    }
+}
+
+/// Once a minute, while the server does not take a sign-in that is not over by itself, asks whether it does again: nobody is
+/// told to propose meanwhile, so no other read would show it.
+pub(crate) async fn ask_again(app: &App) {
+    loop {
+        tokio::time::sleep(ASK_AGAIN).await;
+        if app.is_refused() {
+            app.try_refused().await;
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use fleetwatch_tests::world::{
     AskClient, Asking, ControlClient, Fate, TlsFront, World, answered, code_of, must, proposed, recording, some, until,
 };
 use protocol::ask::{AskerSays, AssistantSays};
-use protocol::propose::ProposalState;
+use protocol::propose::{LinkKind, ProposalState, Proposing};
 use protocol::refusal::{Refusal, RefusalCode as Code};
 use protocol::signin::{LoginLink, Pasted, SignedIn};
 use serde_json::{Value, json};
@@ -467,10 +467,14 @@ fn a_sign_in_that_cannot_be_renewed_and_is_not_taken_any_more_asks_for_a_new_one
     let status = world.control().status();
     let problem = some(status.problems.iter().find(|problem| problem.code == Code::SignInDead), "the problem");
     assert!(problem.advice.es.contains("ejecute fleetwatchctl login --sandbox") && !status.sign_in, "{problem:?}");
+    // The assistant is told the same.
+    let hello = || world.propose_link("a", LinkKind::Poll).proposing;
+    assert_eq!(hello(), Proposing::Off(Code::SignInDead));
     // The words may have been a room's name: it was not ended, and a good read says that it is well.
     world.sim_set(&json!({ "read_fault": null }));
     must(world.propose("b", "batch_recording", &recording("start", &hall, 1)), "a proposal");
     assert!(world.control().status().sign_in);
+    assert_eq!(hello(), Proposing::On);
 }
 
 // From now on one reading is answered with 401, and everything after it is passed on: the reader renews and asks again.

@@ -69,16 +69,14 @@ pub(crate) fn step(state: &mut State, seen: &Seen, rules: &Rules) -> Vec<Timed> 
     posts
 }
 
-// Whether this look is another account's. What was found with the earlier one is then not over but out of sight: it goes
-// without a word. After a sign-in one unit that is missing says as much; without one a whole other fleet does.
+// Whether this look is another account's or team's, by the teams' ids or, without them, since no unit is the same. What was
+// found with the earlier one is then not over but out of sight: it goes without a word. A unit that is missing says nothing
+// of the account: it may have been taken out of the team.
 fn account(state: &mut State, seen: &Seen) -> bool {
     let now: BTreeSet<String> = seen.team.devices.iter().map(|unit| unit.id.to_string()).collect();
-    let anew = std::mem::take(&mut state.signed_in_anew);
     let before = std::mem::replace(&mut state.units, now);
     let team = state.team.take();
-    let lost = before.iter().any(|unit| !state.units.contains(unit));
-    let other = !before.is_empty()
-        && (units::is_of_another(team.as_deref(), |unit| before.contains(unit), &seen.team) || (anew && lost));
+    let other = !before.is_empty() && units::is_of_another(team.as_deref(), |unit| before.contains(unit), &seen.team);
     state.team = seen.team.team_id.clone().or_else(|| team.filter(|_| !other));
     if other {
         tracing::warn!("the sign-in is another account's now; what was found with the earlier one is dropped");

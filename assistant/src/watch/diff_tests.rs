@@ -376,38 +376,34 @@ async fn what_an_earlier_account_saw_is_dropped_without_a_word_and_never_resolve
 }
 
 #[tokio::test]
-async fn after_a_sign_in_the_rooms_that_are_still_seen_go_on_and_the_others_are_dropped() {
+async fn by_its_own_id_another_team_drops_only_what_it_does_not_list() {
     let mut fleet = Fleet::begun("").await;
+    let team = |fleet: &mut Fleet, id: &str| fleet.files.get_mut(DEVICES).unwrap()["team_id"] = json!(id);
+    team(&mut fleet, "t-1");
     fleet.set(0, &json!({"Status": "offline"}));
     fleet.set(2, &json!({"Status": "offline"}));
     fleet.beat(180).await;
     other(&mut fleet, 1, None);
-    fleet.state.signed_in_anew = true;
+    team(&mut fleet, "t-2");
     let said = text(&fleet.beat(180).await);
     assert!(said.contains("Another account is signed in") && !said.contains("esolved"), "{said}");
     // Hall C was said before, and its end is still news.
     assert!(!said.contains("Hall C"), "{said}");
     fleet.set(1, &json!({"Status": "online"}));
     assert_eq!(text(&fleet.beat(180).await), "Fleetwatch: 1 resolved\nResolved:\n- Hall C: offline\n");
-}
-
-#[tokio::test]
-async fn a_sign_in_with_the_same_account_changes_nothing() {
-    let mut fleet = Fleet::begun("").await;
-    fleet.set(0, &json!({"Status": "offline"}));
+    // The same team with no unit of before is the same team.
+    fleet.set(1, &json!({"Status": "offline"}));
     fleet.beat(180).await;
-    fleet.state.signed_in_anew = true;
-    assert_eq!(fleet.beat(180).await, []);
-    assert!(!fleet.state.signed_in_anew);
-    fleet.set(0, &json!({"Status": "online"}));
+    other(&mut fleet, 0, Some("2040000000"));
     assert!(text(&fleet.beat(180).await).contains("1 resolved"));
 }
 
 #[tokio::test]
-async fn a_unit_that_is_taken_out_of_the_same_account_is_still_over() {
+async fn a_unit_that_is_taken_out_of_the_same_account_is_over_and_no_other_account() {
     let mut fleet = Fleet::begun("").await;
     fleet.set(0, &json!({"Status": "offline"}));
     fleet.beat(180).await;
     other(&mut fleet, 1, None);
-    assert!(text(&fleet.beat(180).await).contains("1 resolved"));
+    let said = text(&fleet.beat(180).await);
+    assert!(said.contains("1 resolved") && !said.contains("account"), "{said}");
 }

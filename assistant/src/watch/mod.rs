@@ -1,10 +1,10 @@
 //! The watcher: every `heartbeat_seconds` one guarded look at the fleet, by code alone, and a post when something is new,
 //! over, or about to begin (issue lines 3.14, 3.15). It holds no link to the executor, so it can propose nothing.
 
-mod blind;
 pub(crate) mod diff;
 pub(crate) mod digest;
 pub(crate) mod findings;
+mod own;
 pub(crate) mod posts;
 pub(crate) mod readiness;
 pub(crate) mod replay;
@@ -14,11 +14,11 @@ pub(crate) mod state;
 mod sweep;
 #[cfg(test)]
 pub(crate) mod testing;
-mod writing;
 
 use crate::desk::Desk;
 use crate::fleet::Fleet;
 use host::clock::Clock;
+use own::Writing;
 use policy::tool_policy::ToolPolicy;
 use posts::{Channel, PostError, Queued, Timed};
 use protocol::shown::{Language, Worded};
@@ -29,7 +29,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use writing::Standing;
 
 const FILE: &str = "watch.json";
 /// Most posts that wait for one channel; older ones are dropped, and the log says so.
@@ -49,8 +48,6 @@ pub(crate) struct Watch {
 struct Known {
     state: State,
     last: Option<Seen>,
-    // Looks that did not work, one after another.
-    failures: u32,
     // How often somebody has signed in.
     sign_ins: u64,
     post_trouble: BTreeMap<&'static str, PostError>,
@@ -67,10 +64,23 @@ impl Watch {
         Self { rules, channels, file, known: Mutex::new(Known { state, ..Known::default() }) }
     }
 
-    /// One look, and what follows from it. A list that cannot be read, or is empty after there were units, is no look:
-    /// nothing is compared, nothing new is said, nothing is over.
-    pub(crate) async fn beat(&self, fleet: &Fleet, policy: &ToolPolicy, clock: &Clock) {
-        let now = clock.unix();
+    /// One beat: a look, or none without a sign-in to look with; how the sign-in for writing is; then all that is to be said,
+    /// each post tried once with each channel.
+    pub(crate) async fn beat(&self, fleet: &Fleet, policy: &ToolPolicy, writing: Writing, clock: &Clock) {
+        if fleet.has_sign_in() {
+            self.look(fleet, policy, clock.unix()).await;
+        } else {
+            // Nobody is asked, and a sign-in that is over is told.
+            self.not_seen(fleet);
+        }
+        self.note_writing(writing);
+        self.save();
+        self.deliver(clock).await;
+    }
+
+    // A list that cannot be read, or is empty after there were units, is no look: nothing is compared, nothing new is said,
+    // nothing is over.
+    async fn look(&self, fleet: &Fleet, policy: &ToolPolicy, now: i64) {
         let sign_ins = self.known().sign_ins;
         let seen = Seen::look(Readings::Fleet(fleet, policy), now).await;
         if self.known().sign_ins != sign_ins {
@@ -82,57 +92,29 @@ impl Watch {
             // The next look begins with a session of its own.
             fleet.reconnect().await;
         }
-        self.save();
-        self.deliver(clock).await;
     }
 
-    /// Somebody has signed in, perhaps with another account: the next look shows it.
+    /// Somebody has signed in, perhaps with another account: a look that is under way counts for nothing.
     pub(crate) fn signed_in_anew(&self) {
-        {
-            let mut known = self.known();
-            known.sign_ins = known.sign_ins.wrapping_add(1);
-            known.state.signed_in_anew = true;
-        }
-        self.save();
+        let mut known = self.known();
+        known.sign_ins = known.sign_ins.wrapping_add(1);
     }
 
-    /// Instead of a look, when there is no sign-in to look with: nobody is asked, and a sign-in that is over is told.
-    pub(crate) async fn rest(&self, fleet: &Fleet, clock: &Clock) {
-        if self.not_seen(fleet) {
-            self.save();
-        }
-        self.deliver(clock).await;
-    }
-
-    // Whether there is something new to say of it.
-    fn not_seen(&self, fleet: &Fleet) -> bool {
+    fn not_seen(&self, fleet: &Fleet) {
         let trouble = fleet.trouble();
         let over = if fleet.has_sign_in() { None } else { fleet.over() };
         let mut known = self.known();
-        let failures = known.failures;
-        let post = blind::not_seen(&mut known.state, (failures, over.as_ref()), trouble.as_ref(), &self.rules);
-        if let Some(post) = &post {
+        if let Some(post) = own::not_seen(&mut known.state, over.as_ref(), trouble.as_ref(), &self.rules) {
+            let failures = known.state.failures;
             tracing::error!(failures, over = over.is_some(), "the fleet is not seen any more; this is said once");
-            self.queue(&mut known.state, post);
+            self.queue(&mut known.state, &post);
         }
-        post.is_some()
     }
 
-    /// Says that the executor's sign-in is over, or back. Whoever has just looked has just tried what waits, too.
-    pub(crate) async fn writing(&self, standing: Standing, looked: bool, clock: &Clock) {
-        let post = {
-            let mut known = self.known();
-            let post = writing::step(&mut known.state, standing, &self.rules, clock.unix());
-            if let Some(post) = &post {
-                self.queue(&mut known.state, &Timed::always(post.clone()));
-            }
-            post
-        };
-        if post.is_some() {
-            self.save();
-        }
-        if post.is_some() || !looked {
-            self.deliver(clock).await;
+    fn note_writing(&self, writing: Writing) {
+        let mut known = self.known();
+        if let Some(post) = own::writing(&mut known.state, writing, &self.rules) {
+            self.queue(&mut known.state, &post);
         }
     }
 
@@ -141,13 +123,16 @@ impl Watch {
         let mut known = self.known();
         let had_units = known.state.had_units;
         let Some(seen) = seen.filter(|seen| !(had_units && seen.team.devices.is_empty())) else {
-            known.failures = known.failures.saturating_add(1);
-            tracing::warn!(failures = known.failures, "the fleet could not be looked at; nothing follows from it");
+            known.state.failures = known.state.failures.saturating_add(1);
+            tracing::warn!(
+                failures = known.state.failures,
+                "the fleet could not be looked at; nothing follows from it"
+            );
             diff::failed(&mut known.state, &self.rules, now);
             return false;
         };
-        known.failures = 0;
-        if let Some(post) = blind::seen_again(&mut known.state, &self.rules) {
+        known.state.failures = 0;
+        if let Some(post) = own::seen_again(&mut known.state, &self.rules) {
             self.queue(&mut known.state, &post);
         }
         for post in diff::step(&mut known.state, &seen, &self.rules) {
@@ -238,8 +223,9 @@ impl Watch {
     pub(crate) fn troubles(&self) -> Vec<String> {
         let known = self.known();
         let mut all = Vec::new();
-        if known.failures > 0 {
-            all.push(format!("the fleet could not be read at the last {} looks; the log says why", known.failures));
+        if known.state.failures > 0 {
+            let failures = known.state.failures;
+            all.push(format!("the fleet could not be read at the last {failures} looks; the log says why"));
         }
         for (channel, error) in &known.post_trouble {
             all.push(format!("a post to {channel} waits: {error}"));
@@ -261,14 +247,14 @@ impl Watch {
             return (words.get(language).to_owned(), false);
         };
         let mut text = digest::digest(seen, &self.rules, (language, now));
-        if known.failures > 0 {
+        if known.state.failures > 0 {
             let words = Worded::new(
                 "The newest look did not work; this is older.",
                 "La última lectura no salió; esto es anterior.",
             );
             text = format!("{}\n{text}", words.get(language));
         }
-        (text, known.failures == 0)
+        (text, known.state.failures == 0)
     }
 
     /// One line a day, newest first.
@@ -295,14 +281,8 @@ impl Watch {
 pub(crate) async fn run(desk: &Desk) {
     let every = Duration::from_secs(u64::from(desk.watch.rules.behaviour.heartbeat_seconds()));
     loop {
-        let looked = desk.fleet.has_sign_in();
-        if looked {
-            desk.watch.beat(&desk.fleet, &desk.policy, &desk.clock).await;
-        } else {
-            desk.watch.rest(&desk.fleet, &desk.clock).await;
-        }
-        let executor = Standing::of_executor(desk.poll.proposing());
-        desk.watch.writing(executor, looked, &desk.clock).await;
+        let writing = Writing::of_executor(desk.poll.proposing());
+        desk.watch.beat(&desk.fleet, &desk.policy, writing, &desk.clock).await;
         tokio::time::sleep(every).await;
     }
 }
@@ -338,11 +318,15 @@ mod tests {
         }
 
         async fn beat(&mut self, watch: &Watch) {
+            self.beat_while(watch, Writing::Unknown).await;
+        }
+
+        async fn beat_while(&mut self, watch: &Watch, writing: Writing) {
             self.now += 180;
             let (clock, _) = Clock::dangerous_manual(self.now, 0, "boot");
             let known = READINGS.iter().filter_map(|tool| Some((*tool, self.files.get(*tool)?.clone()))).collect();
             let fleet = Fleet::new(Source::Canned(known), clock.clone());
-            watch.beat(&fleet, &self.policy, &clock).await;
+            watch.beat(&fleet, &self.policy, writing, &clock).await;
         }
     }
 
@@ -390,26 +374,21 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_sign_in_is_remembered_over_a_restart_until_the_next_good_look() {
+    async fn looks_that_did_not_work_are_counted_across_restarts() {
         let (mut world, taker) = (World::new(), Taker::start(vec![200]).await);
-        unit(&mut world.files, 0, &json!({"Status": "offline"}));
-        let watch = world.watch(&[&taker]);
-        world.beat(&watch).await;
-        watch.signed_in_anew();
-        // The other account sees all but Hall A.
-        let all = world.files[DEVICES].clone();
+        world.beat(&world.watch(&[&taker])).await;
+        let first = taker.count();
         world.files.insert(DEVICES.to_owned(), json!("Error"));
-        let watch = world.watch(&[&taker]);
-        world.beat(&watch).await;
-        assert_eq!(taker.count(), 1);
-        let some: Vec<Value> = all["devices"].as_array().unwrap()[1..].to_vec();
-        world.files.insert(DEVICES.to_owned(), json!({ "devices": some }));
-        world.beat(&watch).await;
+        // Restarted before each look.
+        for posts in [0, 0, 1, 0] {
+            let before = taker.count();
+            let watch = world.watch(&[&taker]);
+            world.beat(&watch).await;
+            assert_eq!(taker.count() - before, posts);
+            assert!(watch.troubles()[0].contains("could not be read"), "{:?}", watch.troubles());
+        }
         let body = taker.last().body;
-        assert!(taker.count() == 2 && body.contains("Another account is signed in"), "{body}");
-        assert!(!body.contains("esolved") && !body.contains("Hall A"), "{body}");
-        world.beat(&watch).await;
-        assert_eq!(taker.count(), 2);
+        assert!(taker.count() == first + 1 && body.contains("The last 3 looks did not work"), "{body}");
     }
 
     #[tokio::test]
@@ -481,26 +460,19 @@ mod tests {
 
     #[tokio::test]
     async fn a_writing_sign_in_that_is_over_is_posted_once_and_its_return_once_across_a_restart_and_a_failed_post() {
-        let (world, taker) = (World::new(), Taker::start(vec![500, 200]).await);
-        let (clock, _) = Clock::dangerous_manual(NOON, 0, "boot");
-        let say = async |standing| {
+        let (mut world, taker) = (World::new(), Taker::start(vec![200, 500, 200]).await);
+        world.beat(&world.watch(&[&taker])).await;
+        let mut counts = Vec::new();
+        for writing in [Writing::Over, Writing::Over, Writing::Over, Writing::Unknown, Writing::Good, Writing::Good] {
             let watch = world.watch(&[&taker]);
-            watch.writing(standing, false, &clock).await;
-        };
-        say(Standing::Over).await;
-        assert!(
-            taker.count() == 1 && taker.last().body.contains("fleetwatchctl login --sandbox"),
-            "{:?}",
-            taker.last()
-        );
-        say(Standing::Over).await;
-        assert_eq!(taker.count(), 2, "what was not taken is tried again without a look");
-        say(Standing::Over).await;
-        say(Standing::Unknown).await;
-        assert_eq!(taker.count(), 2);
-        say(Standing::Good).await;
-        say(Standing::Good).await;
-        assert!(taker.count() == 3 && taker.last().body.contains("1 resolved"), "{:?}", taker.last());
+            world.beat_while(&watch, writing).await;
+            counts.push(taker.count());
+            let body = taker.last().body;
+            let back = writing == Writing::Good;
+            assert!(body.contains(if back { "can propose again" } else { "login --sandbox" }), "{body}");
+        }
+        // The first one was not taken, and is tried again.
+        assert_eq!(counts, [2, 3, 3, 3, 4, 4]);
     }
 
     #[tokio::test]

@@ -137,9 +137,9 @@ pub(crate) struct State {
     /// Their team, where it has an id.
     #[serde(default)]
     pub(crate) team: Option<String>,
-    /// Somebody has signed in since that look.
+    /// Looks that did not work, one after another; an older file has none.
     #[serde(default)]
-    pub(crate) signed_in_anew: bool,
+    pub(crate) failures: u32,
     /// It has been said that the fleet is not seen, and not yet that it is again; an older file has none.
     #[serde(default)]
     pub(crate) blind: bool,
@@ -162,7 +162,7 @@ impl Default for State {
             posted: None,
             units: BTreeSet::new(),
             team: None,
-            signed_in_anew: false,
+            failures: 0,
             blind: false,
             writing_over: false,
         }
@@ -180,9 +180,9 @@ impl State {
                 return Self::default();
             }
         };
-        match serde_json::from_str::<Self>(&text) {
-            Ok(state) if state.version == VERSION => state,
-            Ok(_) | Err(_) => {
+        match parsed(&text) {
+            Some(state) if state.version == VERSION => state,
+            Some(_) | None => {
                 let file = file.display();
                 tracing::warn!(%file, "what the watcher remembered is damaged or of another version; it starts anew");
                 Self::default()
@@ -209,6 +209,13 @@ impl State {
         });
         &mut self.days[at]
     }
+}
+
+fn parsed(text: &str) -> Option<State> {
+    let mut whole: serde_json::Value = serde_json::from_str(text).ok()?;
+    // An older file has it, and nothing follows from it any more.
+    whole.as_object_mut()?.remove("signed_in_anew");
+    serde_json::from_value(whole).ok()
 }
 
 #[cfg(test)]
@@ -260,15 +267,25 @@ mod tests {
     }
 
     #[test]
-    fn a_file_from_before_the_units_were_remembered_is_loaded() {
+    fn an_older_file_is_loaded_whichever_of_the_later_members_it_lacks() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("watch.json");
         let state = State { begun: true, ..State::default() };
-        let text = serde_json::to_string(&state).unwrap();
-        let old = text.replace(",\"units\":[],\"team\":null,\"signed_in_anew\":false", "");
-        assert_ne!(old, text);
-        files::write_private(&file, old.as_bytes()).unwrap();
-        assert_eq!(State::load(&file), state);
+        let later = ["units", "team", "failures", "blind", "writing_over"];
+        for lacks in later.iter().map(std::slice::from_ref).chain([&later[..]]) {
+            let mut old = serde_json::to_value(&state).unwrap();
+            let members = old.as_object_mut().unwrap();
+            for member in lacks {
+                members.remove(*member).unwrap();
+            }
+            members.insert("signed_in_anew".to_owned(), true.into());
+            files::write_private(&file, old.to_string().as_bytes()).unwrap();
+            assert_eq!(State::load(&file), state, "{lacks:?}");
+            // What nobody knows is still no state of ours.
+            old["more"] = true.into();
+            files::write_private(&file, old.to_string().as_bytes()).unwrap();
+            assert_eq!(State::load(&file), State::default());
+        }
     }
 
     #[test]

@@ -190,6 +190,10 @@ fn a_flood_of_questions_about_what_can_change_is_one_reading_and_shows_the_fence
     for tool in ["get_devices_in_my_team", "get_stream_endpoints", "get_recorder_status_for_devices"] {
         assert!((1..=1 + seconds / 10).contains(&readings(&world, tool)), "{tool} in {seconds} s");
     }
+    // What was turned away is written down once the flood has stopped, as a flood of drafts is.
+    let rows = until(SOON * 3, "the row", || Some(turned_away_rows(&world)).filter(|rows| !rows.is_empty()));
+    let flood = json!({ "code": "too_many_requests", "requests": 40 - told, "asked": "changeable" });
+    assert_eq!(rows, [("a".to_owned(), "propose".to_owned(), flood)]);
     // A proposal has its own allowance, and a turn has no such word.
     must(world.propose("a", RECORD, &recording("start", &world.room("Hall A"), 1)), "a proposal");
     assert_eq!(code_of(world.turn("b").ask(AssistantSays::Changeable)), Code::NotPermitted);

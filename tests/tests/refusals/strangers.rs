@@ -3,11 +3,12 @@
 use super::{propose_all, read_all};
 use control::message::OperatorSays;
 use fleetwatch_tests::world::{Frames, World, must, recording, skipped, some, until};
-use protocol::ask::AskerSays;
+use protocol::ask::{AskerSays, AssistantSays as AskedSays};
 use protocol::frame;
 use protocol::hello::{Hello, Reply, Request, WIRE_VERSION};
 use protocol::ids::Label;
 use protocol::propose::{AssistantSays, ExecutorSays, LinkKind, ProposalState};
+use protocol::refusal::RefusalCode as Code;
 use serde_json::Value;
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader};
@@ -211,6 +212,71 @@ fn one_users_connections_to_ask_sock_keep_no_other_user_out() {
         drop(child.stdin.take());
         must(child.wait(), "its end");
     }
+}
+
+// Says these words as another user and prints, for each after the hello, all that was said of it.
+const AGENT: &str = "
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+s.settimeout(60)
+s.connect(sys.argv[1])
+def frame():
+    data = b''
+    while len(data) < 4 or len(data) < 4 + int.from_bytes(data[:4], 'big'):
+        more = s.recv(1 if len(data) < 4 else 4 + int.from_bytes(data[:4], 'big') - len(data))
+        if not more:
+            sys.exit('hung up')
+        data += more
+    return data[4:]
+for number, word in enumerate(sys.argv[2:]):
+    s.sendall(bytes.fromhex(word))
+    for _ in range(2 if number else 1):
+        answer = frame()
+        if number:
+            print(answer.hex())
+";
+
+// What an agent's user is told about this one word: its answer, and that it is done.
+#[track_caller]
+fn as_agent(world: &World, uid: u32, say: AskerSays) -> AskedSays {
+    let framed = |id, say| {
+        let bytes = must(frame::encode(&Request { id, say }), "a frame");
+        let length = must(u32::try_from(bytes.len()), "a length").to_be_bytes();
+        fleetwatch_tests::hex::encode(&[&length[..], &bytes].concat())
+    };
+    let group = must(std::fs::metadata(world.socket("ask")), "ask.sock").gid();
+    let mut command = Command::new("python3");
+    command.args(["-c", AGENT]).arg(world.socket("ask"));
+    command.args([framed(1, AskerSays::Hello(Hello::ours())), framed(2, say)]);
+    let output = must(command.uid(uid).gid(group).current_dir("/").output(), "python3");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let bytes = some(text.lines().next().and_then(fleetwatch_tests::hex::decode), "an answer");
+    must(frame::decode::<Reply<AskedSays>>(&bytes), "an answer").say
+}
+
+#[test]
+fn an_agents_user_is_told_of_its_own_proposals_alone() {
+    if !has_namespaces() {
+        skipped("only root can be another user, on a machine with another group (mount namespaces)");
+        return;
+    }
+    let world = World::builder().assistant_user(NOBODY).start();
+    let (one, two) = (61_001, 61_002);
+    let arguments = recording("start", &world.room("Hall A"), 1).to_string().into_bytes();
+    let draft = AskerSays::Draft { tool: RECORD.to_owned(), arguments, reason: "An agent asked for it.".to_owned() };
+    let AskedSays::Proposed { number } = as_agent(&world, one, draft) else { must(Err("not proposed"), "a draft") };
+    let live = |uid| {
+        let AskedSays::Live(live) = as_agent(&world, uid, AskerSays::Live) else { must(Err("no list"), "what waits") };
+        live.len()
+    };
+    assert_eq!((live(one), live(two)), (1, 0));
+    let told = as_agent(&world, one, AskerSays::Standing { number });
+    assert!(matches!(&told, AskedSays::Standing(news) if news.state == ProposalState::Pending), "{told:?}");
+    let told = as_agent(&world, two, AskerSays::Standing { number });
+    assert!(matches!(&told, AskedSays::Refused(refusal) if refusal.code == Code::UnknownProposal), "{told:?}");
+    assert_eq!(world.audit("proposal").iter().map(|row| row.0.clone()).collect::<Vec<_>>(), ["front-61001"]);
+    must(world.control().deny(number), "no");
 }
 
 #[test]

@@ -1,3 +1,4 @@
+use super::*;
 use crate::fleet::{Fleet, Source};
 use crate::watch::Watch;
 use crate::watch::posts::testing::Taker;
@@ -7,11 +8,10 @@ use host::clock::Clock;
 use policy::call::Slot;
 use policy::tool_policy::ToolPolicy;
 use protocol::ask::{DEVICES, READINGS};
-use protocol::refusal::RefusalCode;
 use protocol::shown::Language;
 use reader::endpoint::Endpoint;
 use reader::session::ReadClient;
-use reader::token::{SignIn, Which};
+use reader::token::SignIn;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -52,19 +52,75 @@ fn watch(folder: &Path, taker: &Taker, text: &str) -> Watch {
     Watch::new(rules(text), vec![Channel::Teams(Sender::for_test(&taker.address()))], folder)
 }
 
+async fn beat(watch: &Watch, fleet: &Fleet) {
+    watch.beat(fleet, &ToolPolicy::shipped().unwrap(), Writing::Unknown, &clock()).await;
+}
+
+#[tokio::test]
+async fn without_a_sign_in_a_channel_that_takes_nothing_is_tried_once_a_beat() {
+    let (folder, taker) = (tempfile::tempdir().unwrap(), Taker::start(vec![500]).await);
+    let watch = watch(folder.path(), &taker, "");
+    beat(&watch, &canned(&readings())).await;
+    let over = live(folder.path(), "http://127.0.0.1:9/mcp", &dead("http://127.0.0.1:9/mcp"));
+    for beats in 2..5 {
+        watch.beat(&over, &ToolPolicy::shipped().unwrap(), Writing::Over, &clock()).await;
+        assert_eq!(taker.count(), beats);
+    }
+}
+
+#[test]
+fn the_writing_sign_ins_end_and_return_are_said_once_each_and_at_night_too() {
+    let night = rules("quiet_hours: \"11:00-13:00\"\n");
+    assert!(night.is_quiet(NOON));
+    let mut spanish = rules("");
+    spanish.language = Language::Spanish;
+    for rules in [rules(""), night, spanish] {
+        let mut state = State::default();
+        let mut said = |now| {
+            let post = writing(&mut state, now, &rules)?.post;
+            Some(format!("{} | {}", post.title, post.lines.join(" ")))
+        };
+        assert_eq!((said(Writing::Good), said(Writing::Unknown)), (None, None));
+        let (over, again, unknown) = (said(Writing::Over), said(Writing::Over), said(Writing::Unknown));
+        let back = said(Writing::Good);
+        let want = match rules.language {
+            Language::English => (
+                "Fleetwatch can propose nothing | Why: the server does not take the sandbox sign-in any more; run fleetwatchctl login --sandbox.",
+                "Fleetwatch can propose again | The sandbox sign-in works.",
+            ),
+            Language::Spanish => (
+                "Fleetwatch no puede proponer nada | Motivo: el servidor ya no acepta el inicio de sesión de pruebas; ejecute fleetwatchctl login --sandbox.",
+                "Fleetwatch puede volver a proponer | El inicio de sesión de pruebas funciona.",
+            ),
+        };
+        assert_eq!((over.as_deref(), back.as_deref()), (Some(want.0), Some(want.1)));
+        assert_eq!((again, unknown, said(Writing::Good)), (None, None, None));
+        assert!(said(Writing::Over).is_some(), "and over again");
+    }
+}
+
+#[test]
+fn the_executors_hello_tells_only_of_the_sign_in_when_nothing_stands_before_it() {
+    assert_eq!(Writing::of_executor(Some(Proposing::On)), Writing::Good);
+    assert_eq!(Writing::of_executor(Some(Proposing::Off(RefusalCode::SignInDead))), Writing::Over);
+    for other in [None, Some(Proposing::Off(RefusalCode::Frozen)), Some(Proposing::Off(RefusalCode::NoSignIn))] {
+        assert_eq!(Writing::of_executor(other), Writing::Unknown);
+    }
+}
+
 #[tokio::test]
 async fn a_sign_in_that_is_over_is_told_once_and_nobody_is_asked() {
     let (folder, taker) = (tempfile::tempdir().unwrap(), Taker::start(vec![200]).await);
     let watch = watch(folder.path(), &taker, "quiet_hours: \"11:00-13:00\"\n");
-    let (policy, files) = (ToolPolicy::shipped().unwrap(), readings());
+    let files = readings();
     // Nobody could be asked there: the port is closed, and a call would say so.
     let over = live(folder.path(), "http://127.0.0.1:9/mcp", &dead("http://127.0.0.1:9/mcp"));
-    watch.rest(&over, &clock()).await;
+    beat(&watch, &over).await;
     assert_eq!(taker.count(), 0, "nothing was ever seen");
-    watch.beat(&canned(&files), &policy, &clock()).await;
+    beat(&watch, &canned(&files)).await;
     let first = taker.count();
     for _ in 0..3 {
-        watch.rest(&over, &clock()).await;
+        beat(&watch, &over).await;
     }
     let body = taker.last().body;
     assert_eq!(taker.count(), first + 1, "{body}");
@@ -72,39 +128,39 @@ async fn a_sign_in_that_is_over_is_told_once_and_nobody_is_asked() {
     assert!(body.contains("one account per slot") && !body.contains("never-show"), "{body}");
     let refusal = over.over_refusal(Language::Spanish).unwrap();
     assert!(refusal.code == RefusalCode::SignInDead && refusal.detail.contains("una cuenta por ranura"), "{refusal}");
-    watch.beat(&canned(&files), &policy, &clock()).await;
+    beat(&watch, &canned(&files)).await;
     assert!(taker.count() == first + 2 && taker.last().body.contains("sees the fleet again"), "{}", taker.last().body);
-    watch.beat(&canned(&files), &policy, &clock()).await;
+    beat(&watch, &canned(&files)).await;
     assert_eq!(taker.count(), first + 2);
 }
 
 #[tokio::test]
 async fn three_looks_in_a_row_that_did_not_work_are_told_once_and_a_good_one_counts_anew() {
     let (folder, taker) = (tempfile::tempdir().unwrap(), Taker::start(vec![200]).await);
-    let (policy, mut files) = (ToolPolicy::shipped().unwrap(), readings());
+    let mut files = readings();
     let first = watch(folder.path(), &taker, "");
     unit(&mut files, 0, &json!({"Status": "offline"}));
     let (good, bad) = (canned(&files), canned(&BTreeMap::from([(DEVICES.to_owned(), json!({}))])));
-    first.beat(&good, &policy, &clock()).await;
+    beat(&first, &good).await;
     for looks in [2, 2] {
         for _ in 0..looks {
-            first.beat(&bad, &policy, &clock()).await;
+            beat(&first, &bad).await;
         }
-        first.beat(&good, &policy, &clock()).await;
+        beat(&first, &good).await;
     }
     assert_eq!(taker.count(), 1, "two in a row are no news");
     for _ in 0..5 {
-        first.beat(&bad, &policy, &clock()).await;
+        beat(&first, &bad).await;
     }
     let body = taker.last().body;
     assert!(taker.count() == 2 && body.contains("The last 3 looks did not work"), "{body}");
     // A restart does not say it again.
     let second = watch(folder.path(), &taker, "");
     for _ in 0..4 {
-        second.beat(&bad, &policy, &clock()).await;
+        beat(&second, &bad).await;
     }
     assert_eq!(taker.count(), 2);
-    second.beat(&good, &policy, &clock()).await;
+    beat(&second, &good).await;
     let body = taker.last().body;
     assert!(taker.count() == 3 && body.contains("sees the fleet again") && !body.contains("esolved"), "{body}");
 }
@@ -112,11 +168,11 @@ async fn three_looks_in_a_row_that_did_not_work_are_told_once_and_a_good_one_cou
 #[tokio::test]
 async fn the_look_after_one_that_did_not_work_begins_with_a_new_session() {
     let (folder, taker) = (tempfile::tempdir().unwrap(), Taker::start(vec![200]).await);
-    let (watch, policy) = (watch(folder.path(), &taker, ""), ToolPolicy::shipped().unwrap());
+    let watch = watch(folder.path(), &taker, "");
     let server = Server::start().await;
     let fleet = live(folder.path(), &server.url, "static-bearer");
     for _ in 0..2 {
-        watch.beat(&fleet, &policy, &clock()).await;
+        beat(&watch, &fleet).await;
     }
     let heard = server.heard.lock().unwrap().clone();
     let count = |method: &str| heard.iter().filter(|one| *one == method).count();
