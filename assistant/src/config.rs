@@ -475,7 +475,7 @@ mod tests {
         settings.insert(credentials::FOLDER, folder.path().display().to_string());
         assert_eq!(read(&settings).unwrap().token_file, PathBuf::from("/var/lib/a/token"));
         for name in ["token", "slack-url", "ntfy-url", "teams-url"] {
-            host::files::write_private(&folder.path().join(name), b"x").unwrap();
+            files::write_private(&folder.path().join(name), b"x").unwrap();
         }
         let config = read(&settings).unwrap();
         assert_eq!(config.token_file, folder.path().join("token"));
@@ -483,7 +483,7 @@ mod tests {
         assert_eq!(posts, ["slack-url", "ntfy-url", "teams-url"].map(|name| Some(folder.path().join(name))));
         settings.insert("FLEETWATCH_TOKEN_FILE", "other".to_owned());
         assert_eq!(read(&settings).unwrap().token_file, folder.path().join("other"));
-        host::files::write_private(&folder.path().join("slack-token"), b"x").unwrap();
+        files::write_private(&folder.path().join("slack-token"), b"x").unwrap();
         assert_eq!(read(&settings).unwrap_err().name, "FLEETWATCH_SLACK_CHANNEL");
     }
 

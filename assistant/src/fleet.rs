@@ -42,6 +42,8 @@ pub(crate) struct Fleet {
 struct Known {
     last_read_ms: Option<i64>,
     signed_out: bool,
+    /// Counts sign-ins and sign-outs: what an earlier sign-in's reading says late is not said of a later one.
+    turns: u64,
 }
 
 /// Why there is no reading. Never holds text of the fleet.
@@ -106,24 +108,34 @@ impl Fleet {
         let tool = policy.guard(name).map_err(Failure::Refused)?;
         let arguments = Canonical::from_value(arguments).map_err(|error| Failure::Refused(error.into()))?;
         check_read_arguments(&tool, &arguments).map_err(Failure::Refused)?;
+        let begun = self.known().turns;
         let read = self.fetch(&tool, &arguments).await;
-        if let (Ok(answer), DEVICES) = (&read, name) {
-            // What is not understood is told by who asked for it.
-            let _noted = devices::team(answer).map(|team| self.units.note(&team));
-        }
-        let mut known = self.known();
-        match &read {
+        // What is not understood is told by who asked for it.
+        let team = read.as_ref().ok().filter(|_| name == DEVICES).and_then(|answer| devices::team(answer).ok());
+        self.take_note(begun, team.as_ref(), |known| match &read {
             Ok(_) => {
                 known.last_read_ms = Some(self.clock.boot_ms());
                 known.signed_out = false;
             }
             Err(Failure::NotSignedIn) => known.signed_out = true,
             Err(Failure::Failed | Failure::Refused(_)) => {}
-        }
+        });
         if let Err(failure) = &read {
             tracing::warn!(tool = name, ?failure, "a reading failed");
         }
         read
+    }
+
+    // Of a reading that began in this turn, unless somebody signed in or out meanwhile.
+    fn take_note(&self, begun: u64, team: Option<&Team>, note: impl FnOnce(&mut Known)) {
+        let mut known = self.known();
+        if known.turns != begun {
+            return;
+        }
+        note(&mut known);
+        if let Some(team) = team {
+            self.units.note(team);
+        }
     }
 
     async fn fetch(&self, tool: &ReadTool, arguments: &Canonical) -> Result<Value, Failure> {
@@ -149,8 +161,9 @@ impl Fleet {
     /// The refusal that says why there is none.
     pub(crate) async fn team(&self) -> Result<Team, Refusal> {
         let client = self.live().ok_or_else(|| Refusal::bare(RefusalCode::NoSignIn))?;
+        let begun = self.known().turns;
         let team = client.team().await.map_err(|error| error.refusal())?;
-        self.units.note(&team);
+        self.take_note(begun, Some(&team), |_| {});
         Ok(team)
     }
 
@@ -164,10 +177,24 @@ impl Fleet {
         self.live().is_none_or(|client| client.sign_in().facts().usable)
     }
 
-    /// What the server said of an older sign-in is forgotten, and its session is over.
+    /// What the server said of an older sign-in is forgotten, also what it is about to say, and its session is over.
     pub(crate) async fn signed_in_anew(&self) {
+        self.begin_turn(|| {});
         self.reconnect().await;
-        self.known().signed_out = false;
+    }
+
+    /// The same after signing out, and every unit that was listed is forgotten.
+    pub(crate) async fn signed_out(&self) {
+        self.begin_turn(|| self.units.forget());
+        self.reconnect().await;
+    }
+
+    // No reading of before may come between.
+    fn begin_turn(&self, also: impl FnOnce()) {
+        let mut known = self.known();
+        known.turns += 1;
+        known.signed_out = false;
+        also();
     }
 
     /// Whether the server did not take the sign-in last time.
@@ -231,3 +258,7 @@ fn caps_of(name: &str) -> Caps {
     let caps = Caps::default();
     if name.starts_with("kb_") { Caps { text: ARTICLE, ..caps } } else { caps }
 }
+
+#[cfg(test)]
+#[path = "fleet_tests.rs"]
+mod tests;

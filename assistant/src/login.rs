@@ -117,8 +117,7 @@ impl Asker {
         self.attempt = None;
         let done = live(desk)?.sign_in().sign_out().await;
         let done = done.map_err(|error| Refusal::new(RefusalCode::SignInFailed, &error.to_string()))?;
-        desk.fleet.units().forget();
-        desk.fleet.signed_in_anew().await;
+        desk.fleet.signed_out().await;
         tracing::info!(uid = self.uid, ?done, "signed out of the fleet");
         match done {
             SignedOut::Nothing => Err(Refusal::new(RefusalCode::SignInFailed, "nobody was signed in")),
@@ -128,10 +127,12 @@ impl Asker {
     }
 }
 
-// The units that were read now stand among those that were ever listed.
+// The units that were read now stand among those that were ever listed. More than can be carried are compared as far as
+// they can be: no comparison at all would keep what must not be kept.
 fn listed(read: Result<usize, Refusal>, ids: Vec<String>) -> Result<AssistantSays, Refusal> {
+    let more = || Refusal::new(RefusalCode::TooLarge, "the team has more than 5,000 units");
     match read {
-        Ok(count) if count > MAX_IDS => Err(Refusal::new(RefusalCode::TooLarge, "the team has more than 5,000 units")),
+        Ok(count) if count > MAX_IDS => Ok(AssistantSays::DeviceIds { ids, unread: Some(more()) }),
         Ok(_) => Ok(AssistantSays::DeviceIds { ids, unread: None }),
         Err(refusal) if ids.is_empty() => Err(refusal),
         Err(refusal) => Ok(AssistantSays::DeviceIds { ids, unread: Some(refusal) }),
@@ -167,6 +168,9 @@ mod tests {
         assert_eq!(listed(Ok(1), ids.clone()), said(None));
         assert_eq!(listed(Err(dead.clone()), ids.clone()), said(Some(dead.clone())));
         assert_eq!(listed(Err(dead.clone()), Vec::new()), Err(dead));
-        assert_eq!(listed(Ok(MAX_IDS + 1), ids.clone()).unwrap_err().code, RefusalCode::TooLarge);
+        let Ok(AssistantSays::DeviceIds { ids: some, unread: Some(why) }) = listed(Ok(MAX_IDS + 1), ids.clone()) else {
+            panic!("a large team is compared in part")
+        };
+        assert_eq!((some, why.code), (ids, RefusalCode::TooLarge));
     }
 }

@@ -1,5 +1,6 @@
 //! The units that the normal sign-in has ever listed, kept across restarts: `login --sandbox` is compared with them too,
-//! also when the fleet can't be read (issue line 3.5). Another account's list takes their place, signing out ends them.
+//! also when the fleet can't be read (issue line 3.5). Another account's are put to them, since it may be the wrong one
+//! that somebody signed in with by mistake; only signing out forgets them.
 
 use host::files::{self, FileError};
 use policy::observed::Team;
@@ -33,6 +34,7 @@ struct Known {
 #[serde(deny_unknown_fields)]
 struct Kept {
     version: u32,
+    /// Of the list that was read last, where it said so.
     team: Option<String>,
     ids: Vec<String>,
 }
@@ -60,27 +62,20 @@ impl Units {
         Self { file: Some(file), known: Mutex::new(Known { kept, trouble }) }
     }
 
-    /// Takes in a list that was read. An empty one says nothing.
+    /// Takes in a list that was read, whichever account's it is. An empty one says nothing.
     pub(crate) fn note(&self, team: &Team) {
         if team.devices.is_empty() {
             return;
         }
         let mut known = self.known();
         let before = &known.kept;
-        let had: BTreeSet<&str> = before.ids.iter().map(String::as_str).collect();
-        let other = !had.is_empty() && is_of_another(before.team.as_deref(), |id| had.contains(id), team);
         let now: BTreeSet<&str> = team.devices.iter().map(|unit| unit.id.as_str()).collect();
-        let earlier = before.ids.iter().filter(|id| !other && !now.contains(id.as_str()));
+        let earlier = before.ids.iter().filter(|id| !now.contains(id.as_str()));
         let mut ids: Vec<String> = earlier.cloned().chain(now.iter().map(|id| (*id).to_owned())).collect();
         // The ones that were not listed for the longest time go first.
         ids.drain(..ids.len().saturating_sub(MAX_IDS));
-        let team = team.team_id.clone().or_else(|| before.team.clone().filter(|_| !other));
+        let team = team.team_id.clone().or_else(|| before.team.clone());
         let kept = Kept { version: VERSION, team, ids };
-        if other {
-            tracing::warn!(
-                "the normal sign-in is another account's or team's now; the units that it listed earlier are dropped"
-            );
-        }
         if kept != known.kept {
             known.kept = kept;
             self.save(&mut known);
@@ -172,18 +167,16 @@ mod tests {
     }
 
     #[test]
-    fn another_accounts_list_takes_the_place_of_the_earlier_one() {
-        let units = Units::default();
+    fn an_account_that_was_signed_in_by_mistake_takes_no_unit_of_the_right_one_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let units = Units::load(folder.path());
         units.note(&team(&[A], None));
         units.note(&team(&[B, C], None));
-        assert_eq!(units.ids(), [B, C]);
+        assert_eq!(units.ids(), [A, B, C]);
         units.note(&team(&[B], Some("t-1")));
-        assert_eq!(units.ids(), [C, B]);
-        // By its own id a team stays the same with other units, and is another with the same.
-        units.note(&team(&[A], Some("t-1")));
-        assert_eq!(units.ids(), [C, B, A]);
         units.note(&team(&[A], Some("t-2")));
-        assert_eq!(units.ids(), [A]);
+        assert_eq!(units.ids(), [C, B, A], "neither another team nor no common unit drops any");
+        assert_eq!(Units::load(folder.path()).ids(), [C, B, A]);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub struct Approve {
 /// One word of the operator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OperatorSays {
+    /// First on every connection.
+    Hello(Hello),
     /// Lifts the pause of an agent that was denied too often.
     AgentResume {
         /// Its label, as `status` shows it.
@@ -62,8 +64,6 @@ pub enum OperatorSays {
     Doctor,
     /// No to everything, and nothing is taken in or run until it is thawed, not even after a restart. Needs no PIN.
     Freeze,
-    /// First on every connection.
-    Hello(Hello),
     /// The newest proposals that ended or still live, newest first.
     History {
         /// At most this many, at most 200.
@@ -174,6 +174,8 @@ pub struct AuditRow {
 /// One word of the executor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExecutorSays {
+    /// Answer to the hello.
+    Hello(Hello),
     /// The undo waits for a person under this number.
     Admitted {
         /// Its number.
@@ -208,8 +210,6 @@ pub enum ExecutorSays {
         /// What was denied or revoked by it.
         numbers: Vec<ProposalNumber>,
     },
-    /// Answer to the hello.
-    Hello(Hello),
     /// The history.
     History(Vec<HistoryRow>),
     /// Where to sign in.

@@ -6,7 +6,7 @@ mod undo;
 pub(crate) use history::history;
 pub(crate) use undo::undo;
 
-use crate::client::{ClientError, Control};
+use crate::client::{ClientError, Control, Places};
 use crate::exit::Exit;
 use crate::interrupts::Interrupts;
 use crate::out::{Out, complain};
@@ -25,7 +25,7 @@ use serde_json::json;
 
 /// `approvals list`.
 pub(crate) async fn list(session: &Session, out: &mut Out, json: bool) -> Exit {
-    let waiting = match waiting(session).await {
+    let waiting = match waiting(&session.places).await {
         Ok(waiting) => waiting,
         Err(error) => return failed(&error, out, json),
     };
@@ -39,8 +39,12 @@ pub(crate) async fn list(session: &Session, out: &mut Out, json: bool) -> Exit {
     Exit::Done
 }
 
-async fn waiting(session: &Session) -> Result<Vec<Waiting>, ClientError> {
-    let mut control = Control::open(&session.places).await?;
+/// What waits, oldest first.
+///
+/// # Errors
+/// [`ClientError`]
+pub(crate) async fn waiting(places: &Places) -> Result<Vec<Waiting>, ClientError> {
+    let mut control = Control::open(places).await?;
     let ExecutorSays::Waiting(waiting) = control.ask(OperatorSays::List).await? else {
         return Err(Control::surprise());
     };

@@ -1,5 +1,6 @@
 //! The command line: one table of verbs.
 
+use crate::client::Daemon;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use protocol::ids::{Label, ProposalNumber};
@@ -24,14 +25,15 @@ Exit codes:
   78 a sign-in is over; only login helps
 
 Environment:
-  FLEETWATCH_RUN_DIR             the sockets' folder, when --run-dir is not given (else /run/fleetwatch)
+  FLEETWATCH_RUN_DIR             the sockets' folder, when --run-dir is not given (else /run/fleetwatch, else the one of `up`)
+  XDG_CONFIG_HOME, XDG_STATE_HOME  where `up` keeps settings and state (else ~/.config and ~/.local/state)
   FLEETWATCH_EXECUTOR_USER       refuse an executor that runs as anybody else (name or uid)
   FLEETWATCH_ASSISTANT_USER      the same for the assistant
   FLEETWATCH_LOGIN_HOSTS         hosts that `login` may send people to (else Epiphan's, *.epiphan.cloud)
   FLEETWATCH_SLOT                sim: `login` may send people to 127.0.0.1 instead
   FLEETWATCH_ANTHROPIC_API_KEY   `demo` asks the real model with this key
   FLEETWATCH_MODEL_KIND          openai: `demo` asks the server of FLEETWATCH_OPENAI_URL
-  COLUMNS                        width of cards and tables, 60 to 100
+  COLUMNS                        width of cards and tables, 40 to 100
   NO_COLOR                       no colour, whatever its value, unless it is empty";
 
 /// Ask about the fleet, look at what is proposed, and decide.
@@ -180,6 +182,14 @@ pub(crate) enum Verb {
     Mcp,
     /// Try everything: a simulated fleet and both daemons, no account and no network
     Demo(DemoArgs),
+    /// Start both daemons as yourself, without root and without services; says where everything is. Starts only what does not run
+    Up(UpArgs),
+    /// Stop what `up` started; a run that has begun is finished first
+    Down {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Print a script that completes verbs and options in a shell
     Completions {
         /// The shell
@@ -199,6 +209,21 @@ pub(crate) enum Verb {
         /// What to do with them.
         #[command(subcommand)]
         verb: PolicyVerb,
+    },
+    /// Writes standard input to a log of bounded size
+    #[command(hide = true)]
+    KeepLog {
+        /// The log.
+        log: PathBuf,
+    },
+    /// Becomes a daemon of `up`
+    #[command(hide = true)]
+    StartDetached {
+        /// Which.
+        #[arg(value_parser = daemon)]
+        daemon: Daemon,
+        /// The folder of state.
+        state: PathBuf,
     },
     /// Removes the demo's folder once standard input ends
     #[command(hide = true)]
@@ -425,6 +450,17 @@ pub(crate) enum PinVerb {
     },
 }
 
+/// How both daemons are started.
+#[derive(Debug, Args)]
+pub(crate) struct UpArgs {
+    /// Take your first PIN from a pipe, one line, instead of the terminal; not read once you have one
+    #[arg(long)]
+    pub(crate) pin_stdin: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// How the demo runs.
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
@@ -450,6 +486,11 @@ const FAULTS: [&str; 8] = [
     "input-required",
 ];
 
+fn daemon(text: &str) -> Result<Daemon, String> {
+    let found = [Daemon::Assistant, Daemon::Executor].into_iter().find(|daemon| daemon.as_str() == text);
+    found.ok_or_else(|| "no daemon of ours".to_owned())
+}
+
 fn label(text: &str) -> Result<Label, String> {
     Label::new(text).ok_or_else(|| "a label is 1 to 64 characters of A-Za-z0-9_.:-".to_owned())
 }
@@ -473,12 +514,14 @@ mod tests {
     }
 
     /// Verbs without `--json`, and why.
-    const NO_JSON: [(&str, &str); 6] = [
+    const NO_JSON: [(&str, &str); 8] = [
         ("audit export", "its --format says what it is, and JSON lines are the default"),
         ("chat", "a conversation; `ask --json` is one turn of it"),
         ("completions", "a script for a shell"),
         ("demo", "a conversation, or with --script a story with an exit code"),
+        ("keep-log", "prints nothing, and people do not call it"),
         ("mcp", "another program reads it, and it is JSON"),
+        ("start-detached", "prints nothing, and people do not call it"),
         ("sweep-demo", "prints nothing, and people do not call it"),
     ];
 

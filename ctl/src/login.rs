@@ -83,11 +83,8 @@ async fn login_sandbox(session: &Session, voice: &mut Voice<'_>, way: (&Hosts, O
     match &known {
         Ok((_, None)) => {}
         Ok((_, Some(why))) => {
-            let words = pick(
-                language,
-                "the normal sign-in's units can't be read now, so those that it listed before are compared",
-                "ahora no se pueden leer las unidades del inicio de sesión normal; se comparan las que mostró antes",
-            );
+            let (en, es) = half_known(why);
+            let words = pick(language, en, es);
             voice.warn(&format!("{words}: {}", crate::render::refusal(why, language)));
         }
         Err(error) => {
@@ -99,7 +96,10 @@ async fn login_sandbox(session: &Session, voice: &mut Voice<'_>, way: (&Hosts, O
             voice.warn(&format!("{words}: {error}"));
         }
     }
-    let could = matches!(known, Ok((_, None)));
+    let could = match &known {
+        Ok((_, why)) => why.as_ref().is_none_or(|why| why.code == RefusalCode::TooLarge),
+        Err(_) => false,
+    };
     let pin = match standstill::pin("Your PIN, to sign in for writing: ", (&mut *voice.out, voice.json)).await {
         Ok(pin) => pin,
         Err(exit) => return exit,
@@ -121,6 +121,20 @@ async fn login_sandbox(session: &Session, voice: &mut Voice<'_>, way: (&Hosts, O
     }
     let exit = told(session, voice, done);
     if ended && exit == Exit::Done { Exit::Wrong } else { exit }
+}
+
+/// Why not every unit of the normal sign-in is compared, in English and in Spanish.
+fn half_known(why: &Refusal) -> (&'static str, &'static str) {
+    if why.code == RefusalCode::TooLarge {
+        return (
+            "the normal sign-in reaches more units than can be compared, so only a part of them is",
+            "el inicio de sesión normal llega a más unidades de las que se pueden comparar; se compara solo una parte",
+        );
+    }
+    (
+        "the normal sign-in's units can't be read now, so those that it listed before are compared",
+        "ahora no se pueden leer las unidades del inicio de sesión normal; se comparan las que mostró antes",
+    )
 }
 
 fn ended_words(language: Language) -> &'static str {

@@ -34,6 +34,7 @@ mod status;
 mod terminal;
 #[cfg(test)]
 mod testing;
+mod up;
 mod verbs;
 
 fn main() -> ExitCode {

@@ -1,6 +1,6 @@
 //! `pin set`: the caller's own PIN, typed on the terminal and kept by the executor.
 
-use crate::client::{ClientError, Control};
+use crate::client::{ClientError, Control, Places};
 use crate::exit::Exit;
 use crate::out::Out;
 use crate::session::Session;
@@ -10,6 +10,7 @@ use control::message::{ExecutorSays, OperatorSays};
 use control::pin::PinEntry;
 use policy::limits::PIN_LENGTH;
 use serde_json::json;
+use zeroize::Zeroizing;
 
 /// Asks for the old and the new PIN on the terminal.
 pub(crate) async fn set(session: &Session, out: &mut Out, json: bool) -> Exit {
@@ -25,7 +26,7 @@ async fn set_at(session: &Session, out: &mut Out, mut terminal: Terminal, json: 
         Ok(Err((code, words))) => return not_done((code, &words), (out, json)),
         Err(error) => return refused(&error, out, json),
     };
-    match save(session, say).await {
+    match save(&session.places, say).await {
         Ok(()) => {
             if json {
                 out.json(&json!({ "pin": "set" }));
@@ -46,24 +47,46 @@ fn refused(error: &TerminalError, out: &mut Out, json: bool) -> Exit {
 /// Why a PIN is not taken: a word for `--json`, and a sentence.
 type NotTaken = (&'static str, String);
 
+/// A new PIN, typed twice alike and long enough, or not.
+#[derive(Debug)]
+pub(crate) enum NewPin {
+    /// Why not: a word for `--json`, and a sentence.
+    NotTaken(&'static str, String),
+    /// The PIN.
+    Typed(Zeroizing<String>),
+}
+
 async fn typed(terminal: &mut Terminal) -> Result<Result<OperatorSays, NotTaken>, TerminalError> {
     let old = terminal.ask("Present PIN (empty when there is none): ", Typing::Hidden).await?;
-    let prompt = format!("New PIN, at least {PIN_LENGTH} characters: ");
-    let new = terminal.ask(&prompt, Typing::Hidden).await?;
-    if new.chars().count() < PIN_LENGTH {
-        let words = format!("the PIN is unchanged: the new one has fewer than {PIN_LENGTH} characters");
-        return Ok(Err(("too_short", words)));
-    }
-    let again = terminal.ask("The new PIN again: ", Typing::Hidden).await?;
-    if !host::secret::same(new.as_bytes(), again.as_bytes()) {
-        return Ok(Err(("differ", "the PIN is unchanged: the two new ones differ".to_owned())));
-    }
+    let new = match typed_new(terminal).await? {
+        NewPin::Typed(new) => new,
+        NewPin::NotTaken(code, why) => return Ok(Err((code, format!("the PIN is unchanged: {why}")))),
+    };
     let old = (!old.is_empty()).then(|| PinEntry::new(old));
     Ok(Ok(OperatorSays::PinSet { old, new: PinEntry::new(new) }))
 }
 
-async fn save(session: &Session, say: OperatorSays) -> Result<(), ClientError> {
-    let mut control = Control::open(&session.places).await?;
+/// Asks for a new PIN twice.
+///
+/// # Errors
+/// [`TerminalError`]
+pub(crate) async fn typed_new(terminal: &mut Terminal) -> Result<NewPin, TerminalError> {
+    let prompt = format!("New PIN, at least {PIN_LENGTH} characters: ");
+    let new = terminal.ask(&prompt, Typing::Hidden).await?;
+    if new.chars().count() < PIN_LENGTH {
+        return Ok(NewPin::NotTaken("too_short", format!("the new one has fewer than {PIN_LENGTH} characters")));
+    }
+    let again = terminal.ask("The new PIN again: ", Typing::Hidden).await?;
+    let same = host::secret::same(new.as_bytes(), again.as_bytes());
+    Ok(if same { NewPin::Typed(new) } else { NewPin::NotTaken("differ", "the two new ones differ".to_owned()) })
+}
+
+/// Has the executor keep a PIN.
+///
+/// # Errors
+/// [`ClientError`]; [`ClientError::Unanswered`] when it was sent and no answer came.
+pub(crate) async fn save(places: &Places, say: OperatorSays) -> Result<(), ClientError> {
+    let mut control = Control::open(places).await?;
     let ExecutorSays::PinSaved = control.ask(say).await? else { return Err(Control::surprise_of_a_change()) };
     Ok(())
 }

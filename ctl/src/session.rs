@@ -61,15 +61,18 @@ impl Session {
     /// [`UnknownUser`] when a daemon's user is set to nobody.
     pub(crate) fn new(cli: &Cli) -> Result<Self, UnknownUser> {
         let run = cli.run_dir.clone().or_else(|| env::var_os("FLEETWATCH_RUN_DIR").map(PathBuf::from));
+        // An ordinary user who said nothing means the Fleetwatch that they started themselves.
+        let own = if run.is_none() { crate::up::own_run_dir(&|name| env::var_os(name)) } else { None };
+        let me = own.is_some().then(host::socket::my_uid);
         let command = cli.run_dir.as_ref().map_or_else(
             || "fleetwatchctl".to_owned(),
             |dir| format!("fleetwatchctl --run-dir {}", crate::render::safe(&dir.to_string_lossy())),
         );
         Ok(Self {
             places: Places {
-                run: run.unwrap_or_else(|| DEFAULT_RUN_DIR.into()),
-                executor: user("FLEETWATCH_EXECUTOR_USER")?,
-                assistant: user("FLEETWATCH_ASSISTANT_USER")?,
+                run: run.or(own).unwrap_or_else(|| DEFAULT_RUN_DIR.into()),
+                executor: user("FLEETWATCH_EXECUTOR_USER")?.or(me),
+                assistant: user("FLEETWATCH_ASSISTANT_USER")?.or(me),
             },
             language: cli.lang.map_or_else(|| language_of(&locale()), Language::from),
             columns: crate::render::columns(env::var("COLUMNS").ok().as_deref()),

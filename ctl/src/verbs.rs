@@ -9,7 +9,7 @@ use crate::render::pick;
 use crate::session::{Session, width};
 use crate::{
     approvals, ask, audit, chat, demo, digest, doctor, keep, login, manual, mcp, page_code, pin, policy_check,
-    standstill, status,
+    standstill, status, up,
 };
 use serde_json::json;
 
@@ -50,6 +50,10 @@ pub(crate) async fn run(cli: Cli, out: &mut Out) -> Exit {
         Verb::Policy { verb: PolicyVerb::Check { files, kind, json } } => {
             policy_check::check(&session, out, (&files, kind), json)
         }
+        Verb::Up(args) => up::up(&session, out, &args).await,
+        Verb::Down { json } => up::down(&session, out, json).await,
+        Verb::KeepLog { log } => up::keep_log(&log),
+        Verb::StartDetached { daemon, state } => up::start_detached(daemon, state),
         Verb::SweepDemo { folder } => demo::sweep(&folder),
     }
 }

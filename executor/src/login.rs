@@ -155,7 +155,7 @@ fn judge(slot: Slot, ids: &BTreeSet<String>, known: Option<&[String]>) -> Result
             Ok((devices, vec![note]))
         }
         (Some(id), Slot::Sandbox) => Err(failed(&format!(
-            "it reaches {} unit(s) that the normal sign-in reaches too or has listed before, {id} among them; sign in to the sandbox team; forgotten again",
+            "it reaches {} unit(s) that the normal sign-in reaches too or has listed before, {id} among them; sign in to the sandbox team, or begin anew with fleetwatchctl logout; forgotten again",
             shared.len()
         ))),
     }
@@ -208,6 +208,18 @@ mod tests {
             assert!(refusal.detail.contains("forgotten again"), "{refusal}");
         }
         judge(Slot::Sim, &ids(&[]), None).unwrap_err();
+    }
+
+    #[test]
+    fn one_unit_of_as_many_as_travel_is_enough() {
+        let all: Vec<String> = (0..MAX_IDS).map(|at| format!("203{at:08}")).collect();
+        let last = all[MAX_IDS - 1].as_str();
+        let refusal = judge(Slot::Sandbox, &ids(&["a1", last]), Some(&all)).unwrap_err();
+        assert!(refusal.detail.contains("1 unit(s)") && refusal.detail.contains(last), "{refusal}");
+        assert!(
+            refusal.detail.contains("fleetwatchctl logout") && refusal.detail.ends_with("forgotten again"),
+            "{refusal}"
+        );
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub const MAX_DAYS: u16 = 90;
 /// One word of the asker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AskerSays {
+    /// First on every connection.
+    Hello(Hello),
     /// A question in plain words. Hanging up before `Done` drops the turn.
     Ask {
         /// At most [`MAX_QUESTION`] characters.
@@ -61,8 +63,6 @@ pub enum AskerSays {
         /// Why.
         reason: String,
     },
-    /// First on every connection.
-    Hello(Hello),
     /// The days that were watched, newest first.
     History {
         /// At most so many, 1 to [`MAX_DAYS`].
@@ -188,6 +188,8 @@ pub struct AssistantStatus {
 /// One word of the assistant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AssistantSays {
+    /// Answer to the hello.
+    Hello(Hello),
     /// The answer's text, made safe to show except for line breaks.
     Answer {
         /// Whole answer.
@@ -222,8 +224,6 @@ pub enum AssistantSays {
     Doctor(Box<AssistantDoctor>),
     /// Nothing more comes for this request.
     Done,
-    /// Answer to the hello.
-    Hello(Hello),
     /// What waits or runs, oldest first.
     Live(Vec<Live>),
     /// Where to sign in.

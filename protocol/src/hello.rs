@@ -1,4 +1,5 @@
-//! The first message in each direction on every socket.
+//! The first message in each direction on every socket. It is the first word of each enum and stays there, so that two builds
+//! of different versions still understand who the other is.
 
 use crate::guard::stands;
 use crate::refusal::RefusalCode;

@@ -73,13 +73,6 @@ pub struct Propose {
 /// One word of the assistant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AssistantSays {
-    /// These news have arrived; do not send them again.
-    Ack {
-        /// Their numbers.
-        numbers: Vec<ProposalNumber>,
-    },
-    /// Which units could a change be proposed for now? Only on a [`LinkKind::Poll`]; it reads, and admits nothing.
-    Changeable,
     /// First on every connection.
     Hello {
         /// Version and build.
@@ -91,6 +84,13 @@ pub enum AssistantSays {
         /// The newest audit head that this assistant holds.
         witness: Option<AuditHead>,
     },
+    /// These news have arrived; do not send them again.
+    Ack {
+        /// Their numbers.
+        numbers: Vec<ProposalNumber>,
+    },
+    /// Which units could a change be proposed for now? Only on a [`LinkKind::Poll`]; it reads, and admits nothing.
+    Changeable,
     /// Which of this agent's proposals wait or run?
     Live,
     /// What happened to my agents' proposals?
@@ -228,6 +228,17 @@ pub struct Live {
 /// One word of the executor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExecutorSays {
+    /// Answer to the hello.
+    Hello {
+        /// Version and build.
+        hello: Hello,
+        /// The newest audit row.
+        head: AuditHead,
+        /// Whether the system keeps the daemons apart.
+        isolation: Isolation,
+        /// Whether proposing is possible.
+        proposing: Proposing,
+    },
     /// The news will not be sent again.
     Acked,
     /// The proposal waits for a person under this number.
@@ -241,17 +252,6 @@ pub enum ExecutorSays {
         /// Canonical JSON: `read_at`, `units` (how many there are), `shown` (how many stand here), `devices`, `streams`, and
         /// `left_out` in words when something is.
         json: Vec<u8>,
-    },
-    /// Answer to the hello.
-    Hello {
-        /// Version and build.
-        hello: Hello,
-        /// The newest audit row.
-        head: AuditHead,
-        /// Whether the system keeps the daemons apart.
-        isolation: Isolation,
-        /// Whether proposing is possible.
-        proposing: Proposing,
     },
     /// What waits or runs, oldest first, at most 25.
     Live(Vec<Live>),

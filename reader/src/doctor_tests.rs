@@ -55,6 +55,7 @@ fn a_sign_in_is_judged_by_what_is_held_and_by_its_file() {
     assert_eq!(grade(&of(None, Err("mode 0644"))), Grade::Fail);
     let which = crate::token::Which::Sandbox;
     for (trouble, want) in [
+        (Trouble::CredentialOver(which), Grade::Fail),
         (Trouble::CredentialRanOut(which), Grade::Fail),
         (Trouble::EndedEarly(which), Grade::Fail),
         (Trouble::Foreign(which), Grade::Fail),

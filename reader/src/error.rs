@@ -162,7 +162,8 @@ pub(crate) enum Fault {
     Failed(Why),
     /// HTTP 401, or nothing to show the server.
     NotSignedIn,
-    /// An error speaks of the sign-in. It may only echo a room's name: nothing is ended for good by it.
+    /// The device list or the greeting says that the sign-in is not taken, in words that speak of nothing else. They are
+    /// words all the same: nothing is ended for good by them.
     SaysNotSignedIn,
 }
 

@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
-const TEAM: &str = "get_devices_in_my_team";
+/// The device list. It takes no arguments, so nothing of ours can come back in its errors.
+pub(crate) const TEAM: &str = "get_devices_in_my_team";
 const STREAMS: &str = "get_stream_endpoints";
 const CMS_NAMES: &str = "get_cms_names_for_devices";
 const RECORDERS: &str = "get_recorder_status_for_devices";
@@ -86,15 +87,17 @@ impl ReadClient {
     /// and the destinations when `needs_streams`. A target that is not on the team's list has no entry elsewhere.
     ///
     /// # Errors
-    /// The first [`ReadError`] that matters for a target on the list.
+    /// The first [`ReadError`] that matters for a target on the list; the device list's own goes before the others, since it
+    /// alone tells a sign-in that is over.
     pub async fn observe(&self, targets: &[MasterId], needs_streams: bool) -> Result<Observed, ReadError> {
         let targets: Vec<MasterId> = BTreeSet::from_iter(targets.iter().cloned()).into_iter().collect();
         let read_boot_ms = self.clock.boot_ms();
         let until = self.clock.unix().saturating_add(EVENT_HORIZON);
         let wanted_streams = async { if needs_streams { self.streams().await.map(Some) } else { Ok(None) } };
         // What is only needed for targets on the list must not fail the read before the list is known.
-        let per_target = async { Ok(self.of_targets(&targets, until).await) };
-        let (team, streams, found) = tokio::try_join!(self.team(), wanted_streams, per_target)?;
+        let per_target = self.of_targets(&targets, until);
+        let (team, streams, found) = tokio::join!(self.team(), wanted_streams, per_target);
+        let (team, streams) = (team?, streams?);
 
         let known: Vec<&Device> = targets.iter().filter_map(|id| team.device(id)).collect();
         let ids: Vec<MasterId> = known.iter().map(|device| device.id.clone()).collect();

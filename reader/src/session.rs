@@ -283,7 +283,9 @@ async fn greet(endpoint: &Endpoint, http: &StrictHttp, greeting: Greeting) -> Re
 fn opening_fault(error: &ClientInitializeError) -> Fault {
     match error {
         ClientInitializeError::TransportError { error, .. } => transport_fault(error.error.as_ref()),
-        ClientInitializeError::JsonRpcError(data) if answer::speaks_of_sign_in(&data.message) => Fault::SaysNotSignedIn,
+        ClientInitializeError::JsonRpcError(data) if answer::is_of_sign_in_alone(&data.message) => {
+            Fault::SaysNotSignedIn
+        }
         ClientInitializeError::ConnectionClosed(_) => Fault::Failed(Why::Closed),
         _ => Fault::Failed(Why::NotProtocol),
     }
@@ -293,19 +295,19 @@ fn opening_fault(error: &ClientInitializeError) -> Fault {
 async fn call_once(service: &Service, tool: &ReadTool, members: &JsonObject) -> Result<Value, Fault> {
     let params = CallToolRequestParams::new(tool.as_str().to_owned()).with_arguments(members.clone());
     let response = service.call_tool_once(params).await;
-    match response.map_err(|error| service_fault(&error))? {
-        CallToolResponse::Complete(result) => answer::read(&result),
+    match response.map_err(|error| service_fault(&error, tool))? {
+        CallToolResponse::Complete(result) => answer::read(&result, tool.as_str()),
         CallToolResponse::InputRequired(_) => Err(Fault::Failed(Why::InputRequired)),
         _ => Err(Fault::Failed(Why::NotProtocol)),
     }
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "the library's enums are open")]
-fn service_fault(error: &ServiceError) -> Fault {
+fn service_fault(error: &ServiceError, tool: &ReadTool) -> Fault {
     match error {
         ServiceError::TransportSend(error) => transport_fault(error.error.as_ref()),
         ServiceError::TransportClosed => Fault::Failed(Why::Closed),
-        ServiceError::McpError(data) if answer::speaks_of_sign_in(&data.message) => Fault::SaysNotSignedIn,
+        ServiceError::McpError(data) if answer::ends_sign_in(&data.message, tool.as_str()) => Fault::SaysNotSignedIn,
         ServiceError::McpError(_) => Fault::Failed(Why::ErrorAnswer),
         _ => Fault::Failed(Why::NotProtocol),
     }

@@ -37,6 +37,8 @@ const LOCK_PAUSE: Duration = Duration::from_millis(50);
 const READ_MARGIN: i64 = 30;
 /// A token that had more time left than this did not run out by itself.
 const EARLY: i64 = 60;
+/// Shortest time between two renewals that only words asked for, in milliseconds.
+const WORDS_PAUSE: i64 = 60_000;
 
 /// The setting that says where sign-ins are kept.
 pub const STORE: &str = "FLEETWATCH_TOKEN_STORE";
@@ -86,7 +88,8 @@ pub struct SignIn {
     held: Mutex<Held>,
     /// Counts changes, so that two looks can be compared.
     generation: AtomicU64,
-    renewing: tokio::sync::Mutex<()>,
+    /// The turn to renew, with the boot clock of the last renewal that only words asked for, in milliseconds.
+    renewing: tokio::sync::Mutex<Option<i64>>,
     logins: Arc<Semaphore>,
     read_only: bool,
 }
@@ -113,7 +116,7 @@ pub(crate) struct Used(Option<Arc<Record>>);
 pub(crate) enum Denied {
     /// With HTTP status 401.
     ByStatus,
-    /// In the text of an error, which may only echo a name.
+    /// In the text of an error.
     InWords,
 }
 
@@ -268,7 +271,7 @@ impl SignIn {
     }
 
     async fn renew_now(&self, stale: &Arc<Record>, denied: Option<Denied>) -> Result<(), NoPass> {
-        let _turn = self.renewing.lock().await;
+        let mut by_words = self.renewing.lock().await;
         if !self.still_holds(stale) {
             return self.alive();
         }
@@ -294,13 +297,20 @@ impl SignIn {
         }
         let early = denied.is_some() && stale.left(now).is_none_or(|left| left > EARLY);
         let Some(refresh) = &stale.refresh else {
-            // Words may echo a room's name, and the end is for good.
+            // Words alone end nothing for good.
             if !over && denied != Some(Denied::ByStatus) {
                 tracing::warn!("the sign-in has nothing to be renewed with; it is kept while its time lasts");
                 return Err(not_renewed(denied));
             }
             return Err(self.bury(stale, if early { Death::Early } else { Death::RanOut }));
         };
+        if denied == Some(Denied::InWords) && !over {
+            let now = self.clock.boot_ms();
+            if by_words.is_some_and(|last| now.saturating_sub(last) < WORDS_PAUSE) {
+                return Err(NoPass::NotTaken);
+            }
+            *by_words = Some(now);
+        }
         let renewed = match Net::new(self.endpoint.slot()) {
             Ok(net) => oauth::renew(&net, stale, refresh, now).await,
             Err(error) => Err(error),
@@ -481,19 +491,14 @@ impl SignIn {
             Held::Bearer(_) => SignedOut::NotRevoked,
             // Its tokens belong to another server, whose addresses are in the record.
             Held::Foreign => SignedOut::NotRevoked,
-            Held::Signed { record, .. } => self.revoked(&record).await,
+            Held::Signed { record, .. } => match Net::new(self.endpoint.slot()) {
+                Ok(net) => oauth::revoke(&net, &record).await.into(),
+                Err(_) => SignedOut::NotRevoked,
+            },
         };
         files::remove_private(&self.path).map_err(SignInError::File)?;
         self.hold(Held::Nothing);
         Ok(done)
-    }
-
-    async fn revoked(&self, record: &Record) -> SignedOut {
-        let Ok(net) = Net::new(self.endpoint.slot()) else { return SignedOut::NotRevoked };
-        match oauth::revoke(&net, record).await {
-            Revoked::Yes => SignedOut::Revoked,
-            Revoked::NotOffered | Revoked::Unconfirmed => SignedOut::NotRevoked,
-        }
     }
 
     /// Whether the file can be read as it lies there now. No file is nothing wrong.
@@ -512,12 +517,17 @@ impl SignIn {
     }
 
     /// The same with what the server said last: `refused` when it did not take the sign-in, which is not always the end of
-    /// it (a static bearer, or words that only echo a room's name).
+    /// it (a static bearer, or words alone).
     #[must_use]
     pub fn facts_after(&self, refused: bool) -> Facts {
         let facts = self.facts();
-        let trouble = facts.trouble.or_else(|| refused.then_some(Trouble::Over(self.which)));
-        Facts { usable: facts.usable && !refused, trouble, ..facts }
+        if !refused {
+            return facts;
+        }
+        let over = if self.read_only { Trouble::CredentialOver } else { Trouble::Over };
+        // A disk that does not take what the server does not take either is no trouble.
+        let known = facts.trouble.filter(|trouble| !matches!(trouble, Trouble::NotSaved(_)));
+        Facts { usable: false, trouble: Some(known.unwrap_or_else(|| over(self.which))), ..facts }
     }
 }
 
@@ -557,6 +567,15 @@ pub enum SignedOut {
     NotRevoked,
     /// It is over, here and at the server.
     Revoked,
+}
+
+impl From<Revoked> for SignedOut {
+    fn from(done: Revoked) -> Self {
+        match done {
+            Revoked::Yes => Self::Revoked,
+            Revoked::NotOffered | Revoked::Unconfirmed => Self::NotRevoked,
+        }
+    }
 }
 
 /// The turn to sign in, for as long as it is held: two at once could each end the other.

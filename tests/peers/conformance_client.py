@@ -84,7 +84,7 @@ def visit(folder):
         said(folder, "ask", "Which rooms are offline?")
         if is_signed_in(folder):
             return True
-    return True
+    return False
 
 
 def main():

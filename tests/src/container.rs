@@ -198,6 +198,8 @@ impl Container {
     #[must_use]
     #[track_caller]
     pub fn journal(&self, unit: &str) -> String {
+        // The journal is written by a process of its own, which may be behind.
+        self.root(&["journalctl", "--sync"]);
         self.root(&["journalctl", "--no-pager", "--output", "cat", "--unit", unit])
     }
 

@@ -1,16 +1,18 @@
-//! Both services under a real systemd, from their units to one write and through every kind of restart (issue lines 4.1 to 4.3,
-//! "Done when"). One boot serves the whole flow; what the container does not enforce is checked as text.
+//! Both services under a real systemd, from their package to one write, through every kind of restart and to the purge (issue lines
+//! 4.1 to 4.3, 4.11, "Done when"). One boot serves the whole flow; what the container does not enforce is checked as text.
 
 #![cfg(test)]
 
 mod container {
     pub(crate) mod installed;
+    pub(crate) mod package;
+    mod script;
     pub(crate) mod shut;
     mod text;
 }
 
 use container::installed::{Installed, PAGE, PIN};
-use container::shut;
+use container::{package, shut};
 use fleetwatch_tests::world::{must, skipped, some, until};
 use serde_json::{Value, json};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -23,7 +25,7 @@ const ASSISTANT: &str = "fleetwatch-assistant.service";
 const RECORD: &str = "batch_recording";
 
 #[test]
-fn from_the_units_to_one_write_and_through_every_kind_of_restart() {
+fn from_the_package_to_one_write_and_through_every_kind_of_restart() {
     let me = must(std::fs::metadata("/proc/self"), "/proc/self").uid();
     if me != 0 {
         skipped("only root can boot a container");
@@ -42,7 +44,10 @@ fn from_the_units_to_one_write_and_through_every_kind_of_restart() {
     the_port_stays_taken_while_the_executor_is_down(&system);
     one_that_hangs_is_ended_and_started_again(&system);
     one_that_a_start_cannot_mend_stays_down(&system);
+    package::upgraded(&system);
     nothing_is_left_behind(&system);
+    package::removed_and_installed_again(&system);
+    package::purged(&system);
 }
 
 fn the_units_are_plain_and_closed(system: &Installed) {
@@ -144,6 +149,7 @@ fn everything_is_checked_and_nothing_fails(system: &Installed) {
     for words in ["kept out: the assistant's user opened none", "started by systemd"] {
         assert!(text.contains(words), "{words}: {text}");
     }
+    assert_eq!(text.matches("in-process sandbox: whole").count(), 2, "{text}");
 }
 
 // A person's browser waits, and nobody else gets its port.

@@ -1,5 +1,9 @@
 //! The demo as a person starts it (`issue 1, 1.28 and 1.29`): the real command, on a terminal and without one. Whatever
-//! ends it, nothing of it stays.
+//! ends it, nothing of it stays. `up` and `down` are beside it, since they start the same programs.
+
+#[cfg(test)]
+#[path = "demo/up.rs"]
+mod up;
 
 #[cfg(test)]
 mod tests {

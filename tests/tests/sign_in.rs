@@ -315,7 +315,7 @@ fn sandbox_at_the_terminal(world: &World, (origin, hosts): (&str, &str), account
     // What is typed in the moment between question and answer is thrown away; so it is typed until it is taken.
     let taken = (0..20).any(|_| {
         must(terminal.press(&format!("\x15{}\r", world.pin())), "the PIN");
-        terminal.wait_for("\n", Duration::from_millis(500)).is_ok()
+        terminal.wait_for("\n", Duration::from_secs(3)).is_ok()
     });
     assert!(taken, "{}", terminal.shown());
     if terminal.wait_for(&format!("  {origin}/"), most).is_ok() {
@@ -559,6 +559,37 @@ fn a_credential_that_only_an_administrator_can_replace_ends_the_start_with_78_an
     assert!(!status.sign_in && status.problems.iter().any(|problem| problem.code == Code::SignInDead), "{status:?}");
     sign_in_writing_alone(&world);
     assert!(world.control().status().sign_in);
+}
+
+#[test]
+fn the_assistants_credential_ends_its_start_with_78_too_and_asks_nobody() {
+    let mut world = World::builder().oauth(3_600).without_model().start();
+    sign_in_normal(&world, "normal");
+    world.kill_assistant();
+    let own = world.folder().join("assistant/token");
+    let text = must(std::fs::read_to_string(&own), "the sign-in");
+    let credentials = world.folder().join("secrets");
+    let file = credentials.join("reading");
+    world.assistant_settings.insert("CREDENTIALS_DIRECTORY".to_owned(), credentials.into());
+    world.assistant_settings.insert("FLEETWATCH_TOKEN_FILE".to_owned(), file.clone().into());
+    let asked = world.sim_log().len();
+    let (code, log) = world.assistant_that_ends();
+    assert!(code == 78 && log.contains("is not there") && log.contains("credential of the service manager"), "{log}");
+    let ended = text.replace("\"dead\": null", "\"dead\": \"refused\"");
+    assert_ne!(ended, text);
+    must(std::fs::write(&file, &ended), "the credential");
+    must(std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o400)), "its mode");
+    let (code, log) = world.assistant_that_ends();
+    assert!(code == 78 && log.contains("FLEETWATCH_TOKEN_FILE") && log.contains("does not take it any more"), "{log}");
+    assert!(log.contains("renew it there"), "{log}");
+    assert_eq!(world.sim_log().len(), asked);
+    // The same in the state folder is replaced by `login`: then it runs, and says so.
+    world.assistant_settings.insert("FLEETWATCH_TOKEN_FILE".to_owned(), String::new().into());
+    must(std::fs::write(&own, ended), "the sign-in");
+    world.start_assistant();
+    assert!(!world.asker().status().sign_in);
+    sign_in_normal(&world, "normal");
+    assert!(world.asker().status().sign_in);
 }
 
 // Both accounts of a real slot, whose teams share no room, and the front before the fleet.

@@ -135,8 +135,14 @@ fn detached(program: &Path) -> Command {
     command
 }
 
-fn beside(name: &str) -> Result<PathBuf, DemoError> {
+/// Where a program of ours is: beside this one, as a build leaves it, or where the package puts the daemons.
+///
+/// # Errors
+/// [`DemoError`] when it is in neither place.
+pub(crate) fn beside(name: &str) -> Result<PathBuf, DemoError> {
     let me = env::current_exe().map_err(|error| DemoError::Io("find this program", error))?;
     let path = me.with_file_name(name);
-    if path.is_file() { Ok(path) } else { Err(DemoError::Missing(path)) }
+    let packaged = me.parent().and_then(Path::parent).map(|prefix| prefix.join("libexec/fleetwatch").join(name));
+    let found = [Some(path.clone()), packaged].into_iter().flatten().find(|path| path.is_file());
+    found.ok_or(DemoError::Missing(path))
 }

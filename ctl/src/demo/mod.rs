@@ -18,8 +18,11 @@ mod script;
 mod start;
 mod state;
 mod sweep;
-mod zone;
+pub(crate) mod zone;
 
+pub(crate) use children::beside;
+pub(crate) use error::tail;
+pub(crate) use start::{READY, ready, until_up};
 pub(crate) use sweep::sweep;
 
 /// Runs the demo to its end. Whatever happens, the children end and the folder goes.

@@ -32,7 +32,7 @@ const ASSISTANT: &str = "fleetwatch-assistant";
 pub(crate) const STAND_IN: &str = "fleetwatch-sim-script";
 
 /// For one child to get ready.
-const READY: Duration = Duration::from_secs(30);
+pub(crate) const READY: Duration = Duration::from_secs(30);
 const AGAIN: Duration = Duration::from_millis(50);
 const LONGEST_LINE: u64 = 4_096;
 
@@ -233,7 +233,7 @@ async fn wait_for_both(places: &Places, children: &mut Children) -> Result<(Stri
     let ready = tokio::time::timeout(READY, async {
         loop {
             let both = ask_both(places).await;
-            if let Some(ready) = ready(both) {
+            if let Some(ready) = ready(&both) {
                 return ready;
             }
             tokio::time::sleep(AGAIN).await;
@@ -246,14 +246,19 @@ async fn wait_for_both(places: &Places, children: &mut Children) -> Result<(Stri
     }
 }
 
-// The page is up and the two daemons have found each other.
-fn ready(both: Both) -> Option<(String, (String, String))> {
-    let (Ok(executor), Ok(assistant)) = (both.executor, both.assistant) else { return None };
-    let model = (assistant.model.unwrap_or_default(), assistant.model_host.unwrap_or_default());
-    executor.page.filter(|_| assistant.executor_reached).map(|page| (page, model))
+/// The page's address and the model, once the page is up and the two daemons have found each other.
+pub(crate) fn ready(both: &Both) -> Option<(String, (String, String))> {
+    let (Ok(executor), Ok(assistant)) = (&both.executor, &both.assistant) else { return None };
+    let known = |text: &Option<String>| text.clone().unwrap_or_default();
+    let model = (known(&assistant.model), known(&assistant.model_host));
+    executor.page.clone().filter(|_| assistant.executor_reached).map(|page| (page, model))
 }
 
-async fn until_up(open: impl AsyncFn() -> Result<(), ClientError>) -> Result<(), ClientError> {
+/// Waits until a daemon answers that may only be about to listen.
+///
+/// # Errors
+/// [`ClientError`] when it answers otherwise than a daemon of ours would.
+pub(crate) async fn until_up(open: impl AsyncFn() -> Result<(), ClientError>) -> Result<(), ClientError> {
     loop {
         match open().await {
             Ok(()) => return Ok(()),

@@ -207,6 +207,16 @@ async fn a_sign_out_says_whether_the_server_confirmed_it_and_whether_it_is_known
     assert_eq!(lines(&paper.text())[0]["refused"], "lost");
 }
 
+#[test]
+fn what_is_compared_in_part_is_said_as_that() {
+    let (en, es) = half_known(&Refusal::bare(RefusalCode::TooLarge));
+    assert!(en.contains("only a part") && es.contains("solo una parte"), "{en} {es}");
+    for code in [RefusalCode::ReadFailed, RefusalCode::SignInDead] {
+        let (en, es) = half_known(&Refusal::bare(code));
+        assert!(en.contains("listed before") && es.contains("mostró antes"), "{en} {es}");
+    }
+}
+
 #[tokio::test]
 async fn a_normal_sign_in_that_the_other_one_has_ended_is_noticed_behind_it() {
     let dead = Refusal::new(RefusalCode::SignInDead, "get_devices_in_my_team");

@@ -12,11 +12,12 @@ mod tests;
 
 pub(super) use head::PEER_HEADER;
 
+use super::door::Door;
 use head::{
     BAD, BODY_MOST, BUSY, FOREIGN, HEAD_MOST, Head, LATE, LONG_HEAD, NOBODY, Refused, check_bytes, end_of_head,
 };
 use peer::Peer;
-use seats::{Seat, Seats};
+use seats::{Seat, Seats, UNTOLD};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use zeroize::Zeroizing;
@@ -56,15 +57,17 @@ pub(super) struct Gate {
 struct Ways {
     backend: PathBuf,
     port: u16,
+    door: Door,
     // A flood of connections must not turn into a flood of threads that read the kernel's table.
     lookups: Arc<Semaphore>,
 }
 
 impl Gate {
-    /// Serves `listener`, which is bound to 127.0.0.1 at `port`, from the server on the Unix socket `backend`.
-    pub(super) fn start(listener: TcpListener, port: u16, backend: PathBuf) -> Self {
+    /// Serves `listener`, which is bound to 127.0.0.1 at `port`, from the server on the Unix socket `backend`. `door` says
+    /// who may see the page.
+    pub(super) fn start(listener: TcpListener, port: u16, backend: PathBuf, door: Door) -> Self {
         let seats = Arc::new(Seats::default());
-        let ways = Arc::new(Ways { backend, port, lookups: Arc::new(Semaphore::new(LOOKUPS)) });
+        let ways = Arc::new(Ways { backend, port, door, lookups: Arc::new(Semaphore::new(LOOKUPS)) });
         let accepting = tokio::spawn(accept(listener, ways, Arc::clone(&seats)));
         Self { accepting, seats }
     }
@@ -92,7 +95,10 @@ impl Drop for Gate {
 // Never ends by itself: a port that closes for good while the process lives helps nobody.
 async fn accept(listener: TcpListener, ways: Arc<Ways>, seats: Arc<Seats>) {
     let mut pause = FIRST_PAUSE;
+    // Nobody is taken in whose user is not looked up soon: the others wait in the system's own queue.
+    let untold = Arc::new(Semaphore::new(UNTOLD));
     loop {
+        let Ok(turn) = Arc::clone(&untold).acquire_owned().await else { return };
         match listener.accept().await {
             Ok((stream, theirs)) => {
                 pause = FIRST_PAUSE;
@@ -101,7 +107,7 @@ async fn accept(listener: TcpListener, ways: Arc<Ways>, seats: Arc<Seats>) {
                     continue;
                 };
                 let id = seat.id();
-                let served = tokio::spawn(serve(stream, theirs, Arc::clone(&ways), seat));
+                let served = tokio::spawn(serve((stream, theirs), Arc::clone(&ways), seat, turn));
                 seats.attach(id, served.abort_handle());
                 // Whoever had to give way gives its descriptor back before the next one is taken.
                 tokio::task::yield_now().await;
@@ -140,10 +146,17 @@ impl From<Refused> for Trouble {
     }
 }
 
-async fn serve(mut stream: TcpStream, theirs: SocketAddr, ways: Arc<Ways>, seat: Seat) {
+async fn serve((mut stream, theirs): (TcpStream, SocketAddr), ways: Arc<Ways>, seat: Seat, turn: OwnedSemaphorePermit) {
     // Without it each answer waits for the peer's delayed acknowledgement.
     let _slower = stream.set_nodelay(true);
-    let understood = match timeout(REQUEST_WAIT, understand(&mut stream, theirs, &ways)).await {
+    let whose = uid_of(&stream, theirs, &ways).await;
+    // Whoever is nobody is a stranger too.
+    if !seat.belongs(whose.as_ref().is_ok_and(|uid| ways.door.may_visit(*uid))) {
+        return turn_away(stream);
+    }
+    drop(turn);
+    let request = async { understand(&mut stream, whose?, ways.port).await };
+    let understood = match timeout(REQUEST_WAIT, request).await {
         Ok(Ok(understood)) => Ok(understood),
         Ok(Err(Trouble::Gone)) => return,
         Ok(Err(Trouble::Refused(refused))) => Err(refused),
@@ -161,8 +174,7 @@ async fn serve(mut stream: TcpStream, theirs: SocketAddr, ways: Arc<Ways>, seat:
     let _closed = timeout(DRAIN_WAIT, drain(&mut stream)).await;
 }
 
-async fn understand(stream: &mut TcpStream, theirs: SocketAddr, ways: &Ways) -> Result<Understood, Trouble> {
-    let uid = uid_of(stream, theirs, ways).await?;
+async fn understand(stream: &mut TcpStream, uid: Option<u32>, port: u16) -> Result<Understood, Trouble> {
     // Large enough for all that is ever read, so that it never moves and no copy of a PIN stays behind.
     let mut bytes = Zeroizing::new(Vec::with_capacity(HEAD_MOST + BODY_MOST + 1));
     let end = loop {
@@ -174,7 +186,7 @@ async fn understand(stream: &mut TcpStream, theirs: SocketAddr, ways: &Ways) -> 
             Some(_) | None => return Err(LONG_HEAD.into()),
         }
     };
-    let head = Head::read(&bytes[..end], ways.port)?;
+    let head = Head::read(&bytes[..end], port)?;
     let whole = end + head.body;
     while bytes.len() < whole {
         read_more(stream, &mut bytes).await?;

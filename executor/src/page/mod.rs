@@ -115,7 +115,7 @@ async fn open_on(door: Door, settings: PageSettings, handed: Option<StdListener>
     // Its place, never the secret itself.
     tracing::info!(file = %site.secret.path().display(), "the approval page's launch secret is in this file");
     let post = Post::start(private, path.clone(), Arc::clone(&site)).map_err(PageError::Server)?;
-    let gate = Gate::start(listener, port, path);
+    let gate = Gate::start(listener, port, path, site.door.clone());
     Ok(Page { address: format!("http://127.0.0.1:{port}/"), gate, post, site })
 }
 

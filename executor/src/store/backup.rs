@@ -67,6 +67,19 @@ impl Store {
     }
 }
 
+/// A whole copy of the database beside it, under this name, private and on the disk; in the place of an older one.
+pub(super) fn keep_copy(connection: &Connection, folder: &Path, name: &str) -> Result<(), StoreError> {
+    let failed = |e: std::io::Error| StoreError::File(format!("{name}: {e}"));
+    let path = folder.join("upgrade.tmp");
+    remove(&path)?;
+    // Made 0600 by us: SQLite takes an empty file over as it is.
+    host::files::create_private(&path, b"").map_err(|e| StoreError::File(e.to_string()))?;
+    connection.execute("VACUUM INTO ?", [path.to_string_lossy()])?;
+    std::fs::File::open(&path).and_then(|file| file.sync_all()).map_err(failed)?;
+    std::fs::rename(&path, folder.join(name)).map_err(failed)?;
+    std::fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
+}
+
 fn check(path: &Path, keys: &Keys) -> Result<(), StoreError> {
     let refuse = |why: &str| StoreError::File(format!("this is no backup that can be restored here: {why}"));
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -76,7 +89,7 @@ fn check(path: &Path, keys: &Keys) -> Result<(), StoreError> {
         return Err(refuse("it is damaged"));
     }
     let version: i64 = connection.query_row("PRAGMA user_version", [], |r| r.get(0))?;
-    if !(1..=i64::try_from(super::MIGRATIONS.len()).unwrap_or(0)).contains(&version) {
+    if !(1..=i64::try_from(super::upgrade::STEPS.len()).unwrap_or(0)).contains(&version) {
         return Err(refuse("its schema is not one of this program's"));
     }
     let store_id: String = connection

@@ -22,6 +22,7 @@ pub(crate) mod retention;
 mod slices;
 mod spent;
 mod start;
+mod upgrade;
 
 pub(crate) use asked::Asked;
 pub use audit::ChainReport;
@@ -52,9 +53,6 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 
 /// The database, in the state folder.
 const DATABASE: &str = "store.db";
-
-/// Schema steps, applied in order; `PRAGMA user_version` counts them.
-const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
 
 /// The secrets that sign. The audit key is a file; the other two live in memory and die with the process, and every live
 /// approval with them (`seed 000, Binding`).
@@ -107,10 +105,10 @@ impl Store {
         let existed = path.exists();
         // Made by us with 0600 before SQLite sees it: SQLite gives the WAL and its index the mode of the database.
         drop(host::files::append_open(&path).map_err(|e| StoreError::File(e.to_string()))?);
-        let connection = Connection::open(&path)?;
+        let mut connection = Connection::open(&path)?;
         prepare(&connection, clock)?;
         check_whole(&connection)?;
-        migrate(&connection)?;
+        upgrade::upgrade(&mut connection, folder)?;
         let audit = audit_key(&folder.join("audit.key"), existed && has_rows(&connection)?)?;
         let store_id = store_id(&connection)?;
         let keys = Keys { store_id, audit, binding: fresh_key()?, tickets: fresh_key()? };
@@ -264,22 +262,6 @@ fn prepare(connection: &Connection, clock: &Clock) -> Result<(), StoreError> {
 fn check_whole(connection: &Connection) -> Result<(), StoreError> {
     let whole: String = connection.query_row("PRAGMA quick_check(1)", [], |r| r.get(0))?;
     if whole == "ok" { Ok(()) } else { Err(StoreError::Damaged(whole)) }
-}
-
-fn migrate(connection: &Connection) -> Result<(), StoreError> {
-    let version: usize = connection
-        .query_row("PRAGMA user_version", [], |r| r.get::<_, i64>(0))
-        .map(|v| usize::try_from(v).unwrap_or(usize::MAX))?;
-    if version > MIGRATIONS.len() {
-        return Err(StoreError::Corrupt(format!(
-            "store.db has schema {version}, this program knows {}; install the newer fleetwatch again",
-            MIGRATIONS.len()
-        )));
-    }
-    for (index, step) in MIGRATIONS.iter().enumerate().skip(version) {
-        connection.execute_batch(&format!("BEGIN IMMEDIATE; {step} PRAGMA user_version = {}; COMMIT;", index + 1))?;
-    }
-    Ok(())
 }
 
 fn has_rows(connection: &Connection) -> Result<bool, StoreError> {

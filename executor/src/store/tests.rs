@@ -8,6 +8,7 @@ mod races;
 mod restart;
 mod tamper;
 mod two_open;
+mod upgrade;
 
 use super::{ConsumedApproval, Ending, Limits, NewProposal, Outcome, Spent, Started, Store, StoreError};
 use crate::decide::{Decision, Surface};

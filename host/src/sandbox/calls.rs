@@ -4,11 +4,16 @@
 //! the lists do not name fails with `EPERM`, so that a change under way can still record how it ended; and `clone3` does not
 //! exist, since its flags cannot be looked at, which makes the C library use `clone`.
 
+#[cfg(any(test, target_os = "linux"))]
 const BOTH: &str = include_str!("calls/both.txt");
+#[cfg(any(test, target_os = "linux"))]
 const EXECUTOR: &str = include_str!("calls/executor.txt");
+#[cfg(any(test, target_os = "linux"))]
 const ASSISTANT: &str = include_str!("calls/assistant.txt");
+#[cfg(any(test, target_os = "linux"))]
 const NEVER: &str = include_str!("calls/never.txt");
 /// Called by the C library and given up when it does not exist.
+#[cfg(any(test, target_os = "linux"))]
 const ABSENT: &str = "clone3";
 
 /// Whose calls.
@@ -20,8 +25,8 @@ pub enum Daemon {
     Executor,
 }
 
+#[cfg(any(test, target_os = "linux"))]
 impl Daemon {
-    #[cfg_attr(not(any(test, target_os = "linux")), expect(dead_code, reason = "only Linux filters calls"))]
     fn list(self) -> String {
         let own = match self {
             Self::Assistant => ASSISTANT,

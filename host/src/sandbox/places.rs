@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// The files and ports of one daemon.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux has rules for places"))]
 pub struct Plan {
     pub(super) read: Vec<PathBuf>,
     pub(super) write: Vec<PathBuf>,
@@ -12,8 +13,9 @@ pub struct Plan {
 }
 
 // Folders where files are replaced whole while we run: a rule on the file alone would be lost with it. Names and addresses
-// (/etc, and where it links to), certificates, libraries of the name service, time zones, and the kernel's own tables.
-const SYSTEM: [&str; 17] = [
+// (/etc, and where it links to), certificates, libraries of the name service, time zones, the kernel's own tables, and the
+// processors, which the C library counts.
+const SYSTEM: [&str; 18] = [
     "/dev/urandom",
     "/etc",
     "/lib",
@@ -23,6 +25,7 @@ const SYSTEM: [&str; 17] = [
     "/run/resolvconf",
     "/run/systemd/resolve",
     "/run/systemd/userdb",
+    "/sys/devices/system/cpu",
     "/usr/lib",
     "/usr/lib64",
     "/usr/local/share/ca-certificates",

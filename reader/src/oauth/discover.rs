@@ -84,12 +84,14 @@ pub(crate) async fn discover(net: &Net, endpoint: &Endpoint) -> Result<Servers, 
 
 // What the server says to somebody without a sign-in: where its metadata is, and which scope it wants.
 async fn challenge(net: &Net, mcp: &Url) -> Result<(Option<Url>, Option<String>), OauthError> {
-    let mut answer = net.look(mcp).await?;
-    // Many servers answer no GET at all. A question is refused by all that want a sign-in.
-    if answer.status != 401 {
-        let discover = json!({ "jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {} });
-        answer = net.look_with(mcp, &discover).await?;
-    }
+    let answer = match net.look(mcp).await?.filter(|answer| answer.status == 401) {
+        Some(answer) => answer,
+        // Many servers answer no GET at all. A question is refused by all that want a sign-in.
+        None => {
+            let discover = json!({ "jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {} });
+            net.look_with(mcp, &discover).await?
+        }
+    };
     if answer.status != 401 {
         return Ok((None, None));
     }

@@ -50,17 +50,24 @@ impl fmt::Debug for Attempt {
 impl Drop for Attempt {
     fn drop(&mut self) {
         let (Some(task), permit, slot) = (self.task.take(), self.permit.take(), self.slot) else { return };
-        let sent = self.settled.swap(true, Ordering::SeqCst);
-        let runtime = Handle::try_current().ok().filter(|_| sent);
-        let Some(runtime) = runtime else {
+        if !self.settled.swap(true, Ordering::SeqCst) {
+            task.abort();
+            return;
+        }
+        // The code was sent, so the answer holds tokens: it is waited for, and nobody else signs in until that is over.
+        let mut telling = Telling { told: false };
+        let Ok(runtime) = Handle::try_current() else {
             task.abort();
             return;
         };
-        // The code was sent, so the answer holds tokens: it is waited for, and nobody else signs in until that is over.
         runtime.spawn(async move {
-            if let Ok(Ok(record)) = task.await {
-                revoke_unwanted(slot, &record).await;
+            match task.await {
+                Ok(Ok(record)) => telling.told = revoked_quietly(slot, &record).await == Revoked::Yes,
+                // The server gave none out, or nothing that could be taken back.
+                Ok(Err(_)) => telling.told = true,
+                Err(_) => {}
             }
+            drop(telling);
             drop(permit);
         });
     }
@@ -69,12 +76,16 @@ impl Drop for Attempt {
 /// Takes tokens back that nobody will keep, and says in the log when the server did not confirm it.
 pub(crate) async fn revoke_unwanted(slot: Slot, record: &Record) -> Revoked {
     let mut telling = Telling { told: false };
-    let done = match Net::new(slot) {
-        Ok(net) => revoke(&net, record).await,
-        Err(_) => Revoked::Unconfirmed,
-    };
+    let done = revoked_quietly(slot, record).await;
     telling.told = done == Revoked::Yes;
     done
+}
+
+async fn revoked_quietly(slot: Slot, record: &Record) -> Revoked {
+    match Net::new(slot) {
+        Ok(net) => revoke(&net, record).await,
+        Err(_) => Revoked::Unconfirmed,
+    }
 }
 
 // Says it also when the process stops in the middle.
@@ -214,3 +225,7 @@ impl Attempt {
         Some(ended.unwrap_or(Err(OauthError::TimedOut)))
     }
 }
+
+#[cfg(test)]
+#[path = "flow_tests.rs"]
+mod tests;

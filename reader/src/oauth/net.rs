@@ -14,6 +14,8 @@ use zeroize::Zeroizing;
 
 /// Longest wait for one answer, its body included.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
+/// Longest wait for the headers of a GET of the MCP address, which some servers never answer.
+const LOOK_WAIT: Duration = Duration::from_secs(5);
 /// Largest answer, in bytes.
 const LARGEST: usize = 64 * 1024;
 /// Longest address that is taken from metadata.
@@ -58,12 +60,17 @@ impl Net {
         self.whole(self.client.get(url.clone()).header(ACCEPT, "application/json")).await
     }
 
-    /// Only status and headers: the body may be a stream without an end.
-    pub(crate) async fn look(&self, url: &Url) -> Result<Answer, OauthError> {
+    /// Only status and headers: the body may be a stream without an end. Nothing when the server keeps silent: it may
+    /// answer a message all the same.
+    pub(crate) async fn look(&self, url: &Url) -> Result<Option<Answer>, OauthError> {
         let request = self.client.get(url.clone()).header(ACCEPT, "text/event-stream");
-        let response = request.timeout(LONGEST_WAIT).send().await.map_err(|_| OauthError::Unreachable)?;
+        let response = match request.timeout(LOOK_WAIT).send().await {
+            Ok(response) => response,
+            Err(error) if error.is_timeout() => return Ok(None),
+            Err(_) => return Err(OauthError::Unreachable),
+        };
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Ok(Answer { status, headers, body: Zeroizing::default() })
+        Ok(Some(Answer { status, headers, body: Zeroizing::default() }))
     }
 
     /// The same for a message of MCP.

@@ -60,11 +60,16 @@ pub(crate) async fn register(net: &Net, servers: &Servers, redirect: &str) -> Re
     }
     let mut registered: Registered = answer.json("its answer to our registration is not understood")?;
     let method = registered.token_endpoint_auth_method.take();
-    let secret = registered.client_secret.take().map(SecretText::from);
+    let secret = registered.client_secret.take().filter(|secret| !secret.is_empty()).map(SecretText::from);
+    // Without it every later request would be one of a public program, which is not what was agreed.
+    let given = |secret: Option<SecretText>| {
+        let none = OauthError::Misbehaved("it wants a secret of programs and gave none");
+        secret.map(Some).ok_or(none)
+    };
     let (secret, place) = match method.as_deref() {
         None | Some("none") => (None, Place::Body),
-        Some("client_secret_post") => (secret, Place::Body),
-        Some("client_secret_basic") => (secret, Place::Header),
+        Some("client_secret_post") => (given(secret)?, Place::Body),
+        Some("client_secret_basic") => (given(secret)?, Place::Header),
         Some(_) => {
             return Err(OauthError::Misbehaved("it wants programs to identify themselves in a way not known here"));
         }

@@ -1,7 +1,7 @@
 //! A sign-in between the person's yes in the browser and the file: kept, or taken back at the server, and nothing between.
 
 use super::{Held, SignIn, SignedOut};
-use crate::oauth::{self, Revoked};
+use crate::oauth;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::runtime::Handle;
@@ -47,10 +47,7 @@ impl Drop for NewSignIn {
 async fn revoked(looks: Arc<SignIn>) -> SignedOut {
     let held = looks.held().clone();
     match held {
-        Held::Signed { record, .. } => match oauth::revoke_unwanted(looks.endpoint.slot(), &record).await {
-            Revoked::Yes => SignedOut::Revoked,
-            Revoked::NotOffered | Revoked::Unconfirmed => SignedOut::NotRevoked,
-        },
+        Held::Signed { record, .. } => oauth::revoke_unwanted(looks.endpoint.slot(), &record).await.into(),
         Held::Nothing | Held::Bearer(_) | Held::Foreign => SignedOut::Nothing,
     }
 }

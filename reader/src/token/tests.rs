@@ -99,3 +99,44 @@ fn only_a_credential_that_no_login_can_replace_is_the_end() {
         }
     }
 }
+
+#[test]
+fn a_sign_in_that_the_server_refuses_is_told_with_what_helps_and_nothing_hides_it() {
+    let kept_as = |text: &[u8], read_only: bool| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sign-in");
+        files::write_private(&path, text).unwrap();
+        let endpoint = Endpoint::parse("http://127.0.0.1:9/mcp", Slot::Sim).unwrap();
+        let sign_in = SignIn::load_as(&path, Which::Normal, (endpoint, read_only), Clock::system().unwrap()).unwrap();
+        (folder, sign_in)
+    };
+    let mut record = store::tests::sample("http://127.0.0.1:9/mcp");
+    record.expires_at = Some(99_999_999_999);
+    let text = store::write(&record, Which::Normal);
+
+    // A credential: no `login` can replace it.
+    let over = Trouble::CredentialOver(Which::Normal);
+    let dead = store::write(&record.died(Death::Refused), Which::Normal);
+    for text in [&b"static-bearer"[..], &text, &dead] {
+        let (_folder, sign_in) = kept_as(text, true);
+        let facts = sign_in.facts_after(true);
+        assert_eq!((facts.usable, facts.trouble, facts.is_dead()), (false, Some(over), true));
+        let words = facts.trouble.unwrap().words();
+        assert!(words.en.contains("renew it there") && words.es.contains("renuévela allí"), "{words:?}");
+        assert!(!words.en.contains("any more; run fleetwatchctl"), "{words:?}");
+    }
+    let (_folder, sign_in) = kept_as(&dead, true);
+    assert!(sign_in.beyond_login().unwrap().en.contains("the server does not take it any more"));
+
+    // One that could not be saved: whether the disk has it does not matter any more.
+    let (_folder, sign_in) = kept_as(&text, false);
+    let Held::Signed { record, .. } = sign_in.held().clone() else { panic!() };
+    *sign_in.held() = Held::Signed { record, saved: false };
+    assert_eq!(sign_in.facts_after(false).trouble, Some(Trouble::NotSaved(Which::Normal)));
+    let facts = sign_in.facts_after(true);
+    assert_eq!((facts.usable, facts.trouble), (false, Some(Trouble::Over(Which::Normal))));
+    // What explains more is kept.
+    let early = store::tests::sample("http://127.0.0.1:9/mcp").died(Death::Early);
+    let (_folder, sign_in) = kept_as(&store::write(&early, Which::Normal), false);
+    assert_eq!(sign_in.facts_after(true).trouble, Some(Trouble::EndedEarly(Which::Normal)));
+}

@@ -23,10 +23,12 @@ pub struct Facts {
 /// What can be wrong with a sign-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
-    /// The server ended it while it had time left.
-    EndedEarly(Which),
+    /// The server does not take the service manager's file any more.
+    CredentialOver(Which),
     /// The service manager's file has run out.
     CredentialRanOut(Which),
+    /// The server ended it while it had time left.
+    EndedEarly(Which),
     /// Made for another server.
     Foreign(Which),
     /// Nobody signed in.
@@ -65,6 +67,9 @@ impl Facts {
             Held::Signed { record, saved } => {
                 let ran_out = read_only && record.left(now).is_some_and(|left| left <= 0);
                 let trouble = match record.dead {
+                    Some(Death::Early | Death::RanOut | Death::Refused) if read_only => {
+                        Some(Trouble::CredentialOver(which))
+                    }
                     Some(Death::Early) => Some(Trouble::EndedEarly(which)),
                     Some(Death::RanOut | Death::Refused) => Some(Trouble::Over(which)),
                     None if ran_out => Some(Trouble::CredentialRanOut(which)),
@@ -85,7 +90,13 @@ impl Facts {
     /// Whether it is over: only a new sign-in helps.
     #[must_use]
     pub fn is_dead(&self) -> bool {
-        matches!(self.trouble, Some(Trouble::EndedEarly(_) | Trouble::Over(_) | Trouble::CredentialRanOut(_)))
+        let Some(trouble) = self.trouble else { return false };
+        match trouble {
+            Trouble::CredentialOver(_) | Trouble::CredentialRanOut(_) | Trouble::EndedEarly(_) | Trouble::Over(_) => {
+                true
+            }
+            Trouble::Foreign(_) | Trouble::Missing(_) | Trouble::NotSaved(_) => false,
+        }
     }
 }
 
@@ -95,8 +106,9 @@ impl Trouble {
         let (which, en, es) = match self {
             Self::Missing(which) => (which, "is not there", "no está"),
             Self::Foreign(which) => (which, "was made for another server", "se hizo para otro servidor"),
-            Self::CredentialRanOut(which) | Self::EndedEarly(which) | Self::NotSaved(which) | Self::Over(which) => {
-                return Self::CredentialRanOut(which).words();
+            Self::CredentialRanOut(_) => return self.words(),
+            Self::CredentialOver(which) | Self::EndedEarly(which) | Self::NotSaved(which) | Self::Over(which) => {
+                return Self::CredentialOver(which).words();
             }
         };
         let (path, (slot_en, slot_es)) = (path.display(), which.names());
@@ -120,6 +132,11 @@ impl Trouble {
                 which,
                 "the server ended the {slot} sign-in before its time; most often somebody signed in elsewhere with the same account, which ends the older sign-in: use one account per slot, then run {login}",
                 "el servidor terminó el inicio de sesión {slot} antes de tiempo; lo más habitual es que alguien iniciara sesión en otro lugar con la misma cuenta, lo que termina la sesión anterior: use una cuenta por ranura y ejecute {login}",
+            ),
+            Self::CredentialOver(which) => (
+                which,
+                "the {slot} sign-in is a credential of the service manager and the server does not take it any more; renew it there, or let its setting name a file in the state folder and run {login}",
+                "el inicio de sesión {slot} es una credencial del gestor de servicios y el servidor ya no lo acepta; renuévela allí, o haga que su ajuste nombre un archivo en la carpeta de estado y ejecute {login}",
             ),
             Self::CredentialRanOut(which) => (
                 which,

@@ -1,7 +1,7 @@
 //! Renewing: before it runs out, once after a refusal, by one process, and never for a bare bearer (issue lines 3.2, 3.4).
 
 use crate::oauth::{Signing, Twist, client, form, hall, stored};
-use crate::server::{Fake, Request, http, raw_json, reply, team_call};
+use crate::server::{Fake, Request, TEAM, arguments, data, http, raw_json, reply, team_call};
 use protocol::refusal::RefusalCode;
 use reader::error::{ReadError, Why};
 use reader::token::{NoPass, SignIn, Trouble, Which};
@@ -60,10 +60,7 @@ async fn a_token_that_the_server_does_not_take_is_renewed_once_and_the_read_repe
 #[tokio::test]
 async fn the_words_of_a_dead_sign_in_are_answered_by_one_renewal_and_one_repeat_then_given_up() {
     let server = Signing::start(|request| match request.rpc() {
-        "tools/call" => {
-            let text = json!([{"type": "text", "text": "Error: 401 Unauthorized"}]);
-            Twist::Reply(reply(request, &json!({"content": text, "isError": true})).unwrap())
-        }
+        "tools/call" => Twist::Reply(failing(request, "Error: 401 Unauthorized")),
         _ => Twist::Usual,
     })
     .await;
@@ -72,6 +69,75 @@ async fn the_words_of_a_dead_sign_in_are_answered_by_one_renewal_and_one_repeat_
     assert!(matches!(error, ReadError::NotSignedIn { .. }), "{error}");
     assert_eq!((renewals(&server), server.fake.count("tools/call")), (1, 2));
     assert!(sign_in.facts().usable, "only the token endpoint ends a sign-in");
+}
+
+#[tokio::test]
+async fn words_ask_for_one_renewal_a_minute_and_a_status_for_one_each_time() {
+    let by_status = Arc::new(AtomicUsize::new(0));
+    let flag = Arc::clone(&by_status);
+    let server = Signing::start(move |request| match (request.rpc(), flag.load(Ordering::SeqCst)) {
+        ("tools/call", 0) => Twist::Reply(failing(request, "401 Unauthorized")),
+        ("tools/call", _) => Twist::Reply(http("401 Unauthorized", "", b"")),
+        _ => Twist::Usual,
+    })
+    .await;
+    let sign_in = server.signed_in().await;
+    let reader = client(&sign_in);
+    for (seconds, so_far) in [(0, 1), (1, 1), (58, 1), (1, 2), (59, 2)] {
+        server.hand.advance(seconds);
+        let error = team_call(&reader).await.unwrap_err();
+        assert_eq!(error.refusal().code, RefusalCode::SignInDead, "{error}");
+        assert_eq!(renewals(&server), so_far, "after {seconds} s more");
+    }
+    by_status.store(1, Ordering::SeqCst);
+    team_call(&reader).await.unwrap_err();
+    assert_eq!(renewals(&server), 3);
+    // One that has run out is renewed whatever was said of it.
+    server.hand.advance(3_600);
+    by_status.store(0, Ordering::SeqCst);
+    team_call(&reader).await.unwrap_err();
+    assert_eq!(renewals(&server), 5, "once before the read, once for its words");
+}
+
+#[tokio::test]
+async fn only_the_device_lists_words_say_that_a_sign_in_is_over() {
+    let server = Signing::start(|request| match (request.rpc(), request.tool()) {
+        ("tools/call", "kb_search") => {
+            let query = request.body["params"]["arguments"]["query"].as_str().unwrap();
+            Twist::Reply(failing(request, query))
+        }
+        ("tools/call", TEAM) => Twist::Reply(data(request, &hall()).unwrap()),
+        ("tools/call", _) => Twist::Reply(
+            raw_json(
+                &json!({"jsonrpc": "2.0", "id": request.body["id"],
+            "error": {"code": -32000, "message": "invalid_token"}})
+                .to_string(),
+            )
+            .unwrap(),
+        ),
+        _ => Twist::Usual,
+    })
+    .await;
+    let sign_in = server.signed_in().await;
+    let reader = client(&sign_in);
+    let ids = json!({"device_ids": ["20311112222"]});
+    for (tool, given) in [
+        ("kb_search", json!({"query": "401 Unauthorized"})),
+        ("kb_search", json!({"query": "token expired"})),
+        ("get_recorder_status_for_devices", ids),
+    ] {
+        let call = reader.policy().guard(tool).unwrap();
+        let error = reader.call(&call, &arguments(&given)).await.unwrap_err();
+        assert!(matches!(error, ReadError::Failed { why: Why::ErrorAnswer, .. }), "{tool}: {error}");
+    }
+    team_call(&reader).await.unwrap();
+    assert_eq!((renewals(&server), server.fake.count("tools/call")), (0, 4));
+}
+
+// A tool's error with this text.
+fn failing(request: &Request, text: &str) -> Vec<u8> {
+    let content = json!([{"type": "text", "text": text}]);
+    reply(request, &json!({"content": content, "isError": true})).unwrap()
 }
 
 #[tokio::test]
@@ -175,28 +241,29 @@ async fn signed_in_without_a_refresh_token(server: &Signing) -> Arc<SignIn> {
 }
 
 #[tokio::test]
-async fn an_error_that_echoes_a_rooms_name_ends_no_sign_in_that_cannot_be_renewed() {
-    let busy = Arc::new(AtomicUsize::new(1));
-    let flag = Arc::clone(&busy);
-    let server = Signing::start(move |request| match request.rpc() {
-        "tools/call" if flag.load(Ordering::SeqCst) == 1 => {
-            let text = json!([{"type": "text", "text": "Room 401 Unauthorized is busy"}]);
-            Twist::Reply(reply(request, &json!({"content": text, "isError": true})).unwrap())
-        }
+async fn words_end_no_sign_in_that_cannot_be_renewed_and_a_rooms_name_says_nothing_of_it() {
+    let said = Arc::new(AtomicUsize::new(1));
+    let flag = Arc::clone(&said);
+    let server = Signing::start(move |request| match (request.rpc(), flag.load(Ordering::SeqCst)) {
+        ("tools/call", 1) => Twist::Reply(failing(request, "Room 401 Unauthorized is busy")),
+        ("tools/call", 2) => Twist::Reply(failing(request, "Error: 401 Unauthorized")),
         _ => Twist::Usual,
     })
     .await;
     let sign_in = signed_in_without_a_refresh_token(&server).await;
     let reader = client(&sign_in);
-    // The server may mean it: then a new sign-in is what helps, and no waiting does.
+    let error = team_call(&reader).await.unwrap_err();
+    assert!(matches!(error, ReadError::Failed { why: Why::ErrorAnswer, .. }), "{error}");
+    // Nothing else is named: a new sign-in is what helps then, and no waiting does.
+    said.store(2, Ordering::SeqCst);
     let error = team_call(&reader).await.unwrap_err();
     assert_eq!(error.refusal().code, RefusalCode::SignInDead, "{error}");
     assert!(error.to_string().contains("sign in to this account again"), "{error}");
     let told = sign_in.facts_after(true);
     assert!(!told.usable && told.trouble.unwrap().words().es.contains("ejecute fleetwatchctl login"), "{told:?}");
-    assert_eq!((renewals(&server), server.fake.count("tools/call")), (0, 1));
+    assert_eq!((renewals(&server), server.fake.count("tools/call")), (0, 2));
     assert!(sign_in.facts().usable && server.load().facts().usable, "it goes on, after a restart too");
-    busy.store(0, Ordering::SeqCst);
+    said.store(0, Ordering::SeqCst);
     assert_eq!(team_call(&reader).await.unwrap().value(), &hall());
     // Its last seconds are no end yet; the end is.
     server.hand.advance(3_590);

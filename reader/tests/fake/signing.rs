@@ -215,7 +215,7 @@ fn without(request: &Request, name: &str, value: Value) -> Vec<u8> {
 async fn a_server_that_misbehaves_is_not_signed_in_to() {
     const RESOURCE: &str = "/.well-known/oauth-protected-resource/mcp";
     const SERVER: &str = "/.well-known/oauth-authorization-server";
-    let cases: [Case; 17] = [
+    let cases: [Case; 20] = [
         ("/mcp", |_| {
             http("401 Unauthorized", "www-authenticate: Bearer resource_metadata=\"http://127.0.0.1:1/x\"\r\n", b"")
         }),
@@ -239,6 +239,13 @@ async fn a_server_that_misbehaves_is_not_signed_in_to() {
         (SERVER, |_| http("200 OK", "content-type: application/json\r\n", br#"{"issuer":"a","issuer":"b"}"#)),
         ("/register", |_| http("400 Bad Request", "", b"never-show")),
         ("/register", |_| json_reply(&json!({"client_id": "c", "token_endpoint_auth_method": "private_key_jwt"}))),
+        ("/register", |_| json_reply(&json!({"client_id": "c", "token_endpoint_auth_method": "client_secret_basic"}))),
+        ("/register", |_| json_reply(&json!({"client_id": "c", "token_endpoint_auth_method": "client_secret_post"}))),
+        ("/register", |_| {
+            json_reply(
+                &json!({"client_id": "c", "client_secret": "", "token_endpoint_auth_method": "client_secret_post"}),
+            )
+        }),
     ];
     for (nth, (path, reply)) in cases.into_iter().enumerate() {
         let server = Signing::start(move |request| {
@@ -292,6 +299,18 @@ async fn a_server_that_keeps_silent_is_not_waited_for_long() {
     let sign_in = server.load();
     let waited = tokio::time::timeout(Duration::from_secs(15), sign_in.begin(0)).await.unwrap();
     assert_eq!(waited.unwrap_err(), OauthError::Unreachable);
+}
+
+#[tokio::test]
+async fn a_server_that_keeps_silent_on_a_get_is_asked_with_a_question_too() {
+    let server = Signing::start(|request| match (request.method.as_str(), request.path()) {
+        ("GET", "/mcp") => Twist::Stall,
+        ("POST", "/mcp") => Twist::Reply(http("401 Unauthorized", "www-authenticate: Bearer scope=\"rooms\"\r\n", b"")),
+        (_, _) => Twist::Usual,
+    })
+    .await;
+    let begun = tokio::time::timeout(Duration::from_secs(25), server.load().begin(0)).await.unwrap();
+    assert_eq!(parameter(begun.unwrap().link(), "scope"), "rooms");
 }
 
 #[tokio::test]
@@ -362,14 +381,9 @@ async fn until(what: &str, met: impl Fn() -> bool) {
 async fn tokens_that_nobody_waits_for_any_more_are_taken_back_at_the_server() {
     let server = Signing::start(usual).await;
     let sign_in = server.load();
-    let port = || async {
-        let attempt = sign_in.begin(0).await.unwrap();
-        place(&attempt).split(':').nth(1).unwrap().parse::<u16>().unwrap()
-    };
-    // Dropped before the browser came back: there is nothing to take back, and the turn is free at once.
-    let port = port().await;
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    let attempt = sign_in.begin(port).await.unwrap();
+    // Dropped before the browser came back: there is nothing to take back, and the turn is free again.
+    drop(sign_in.begin(0).await.unwrap());
+    let attempt = begun(&sign_in).await;
     browse(&attempt, "code=the-code").await;
     until("the code is exchanged", || server.asked("/token").len() == 1).await;
     // Dropped while the tokens are on their way, or have just come.

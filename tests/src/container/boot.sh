@@ -4,11 +4,12 @@ set -eu
 work=$1 stage=$2 name=$3
 shift 3
 mount -t tmpfs -o size=512m,mode=0755 fleetwatch-tests "$work"
-mkdir "$work/upper" "$work/work" "$work/root"
-mount -t overlay -o "lowerdir=/,upperdir=$work/upper,workdir=$work/work" fleetwatch-tests "$work/root"
+mkdir "$work/upper" "$work/work" "$work/merged"
+mount -t overlay -o "lowerdir=/,upperdir=$work/upper,workdir=$work/work" fleetwatch-tests "$work/merged"
 # Nothing of what this machine starts belongs into the test.
-rm -rf "$work"/root/etc/systemd/system/*.wants "$work"/root/etc/systemd/system/*.requires
-: >"$work/root/etc/machine-id"
-cp -a "$stage"/* "$work/root/"
-exec systemd-nspawn --quiet --directory="$work/root" --machine="$name" --boot --register=no --keep-unit --private-network \
+rm -rf "$work"/merged/etc/systemd/system/*.wants "$work"/merged/etc/systemd/system/*.requires
+: >"$work/merged/etc/machine-id"
+cp -a "$stage"/* "$work/merged/"
+# Its own filter does not know Landlock yet.
+exec systemd-nspawn --system-call-filter="landlock_create_ruleset landlock_add_rule landlock_restrict_self" --quiet --directory="$work/merged" --machine="$name" --boot --register=no --keep-unit --private-network \
     --console=pipe "$@" systemd.unit=basic.target

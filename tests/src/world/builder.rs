@@ -1,7 +1,7 @@
 //! How a world is to be. Everything has a default: thirty rooms, all of them inside the fence, proposals run, one operator
 //! with a PIN, the scripted model.
 
-use super::daemon::{AGENTS, private_file};
+use super::daemon::{AGENTS, OPERATORS, private_file};
 use super::must::{must, some};
 use super::proxy::Proxy;
 use super::running::World;
@@ -50,6 +50,7 @@ pub struct Builder {
     assistant_settings: BTreeMap<String, OsString>,
     group: Option<String>,
     agent: Option<u32>,
+    keeper: Option<u32>,
 }
 
 impl Default for Builder {
@@ -73,6 +74,7 @@ impl Default for Builder {
             assistant_settings: BTreeMap::new(),
             group: None,
             agent: None,
+            keeper: None,
         }
     }
 }
@@ -293,6 +295,14 @@ impl Builder {
         self.group("fleetwatch-operators").executor_setting("FLEETWATCH_ASSISTANT_USER", &uid.to_string())
     }
 
+    /// The executor runs as this user, with folders and files of its own as an installation gives them, and root is the
+    /// operator. Only root can do this, together with [`Self::assistant_user`].
+    #[must_use]
+    pub fn executor_user(mut self, uid: u32) -> Self {
+        self.keeper = Some(uid);
+        self
+    }
+
     /// Starts everything and waits until it is up.
     #[must_use]
     #[track_caller]
@@ -320,8 +330,15 @@ impl Builder {
             Some((fleet, model)) => (format!("http://{}/mcp", fleet.address()), format!("http://{}", model.address())),
             None => (sim.mcp.clone(), sim.model.clone()),
         };
-        let executor = self.executor_table(folder.path(), &sim, (&fleet, me));
-        let assistant = self.assistant_table(folder.path(), &sim, (&model, me));
+        let runs_as = self.keeper.unwrap_or(me);
+        let mut executor = self.executor_table(folder.path(), &sim, (&fleet, runs_as));
+        let assistant = self.assistant_table(folder.path(), &sim, (&model, runs_as));
+        if self.keeper.is_some() {
+            // PINs are set through it, so it lies with the executor.
+            let people = folder.path().join("executor/principals.yaml");
+            must(std::fs::rename(folder.path().join("policy/principals.yaml"), &people), "principals.yaml");
+            executor.insert("FLEETWATCH_PRINCIPALS_FILE".to_owned(), people.into());
+        }
         let mut world = World::new(folder, sim, proxies, PIN);
         world.executor_binary = self.executor;
         world.executor_settings = executor;
@@ -330,9 +347,10 @@ impl Builder {
             let groups = world.folder().join("group");
             let known = std::fs::read_to_string("/etc/group").unwrap_or_default();
             let agents = if self.agent.is_some() { format!("fleetwatch-agents:x:{AGENTS}:\n") } else { String::new() };
-            must(std::fs::write(&groups, format!("{known}{name}:x:64999:\n{agents}")), "a list of groups");
+            must(std::fs::write(&groups, format!("{known}{name}:x:{OPERATORS}:\n{agents}")), "a list of groups");
             groups
         });
+        world.keeper = self.keeper;
         world.start_executor();
         if self.pin {
             must(world.control().set_pin(None, PIN), "the first PIN");

@@ -13,6 +13,16 @@ use std::time::Duration;
 
 /// The group of those who may ask, where the assistant has a user of its own.
 pub(super) const AGENTS: u32 = 64_998;
+/// The group of those who may decide, on a machine that has one.
+pub(super) const OPERATORS: u32 = 64_999;
+
+/// A user as whom a daemon runs: its numbers, and the one group that it is in besides.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct User {
+    pub(super) uid: u32,
+    pub(super) gid: u32,
+    pub(super) group: Option<u32>,
+}
 
 /// A running program of ours.
 #[derive(Debug)]
@@ -61,20 +71,20 @@ impl Daemon {
         Self::spawn(command, name, (arguments, settings), log)
     }
 
-    /// The same as another user, whose only group is that of those who may ask.
+    /// The same as another user.
     #[must_use]
     #[track_caller]
     pub(super) fn start_as(
-        uid: u32,
+        user: User,
         name: &str,
         (arguments, settings): (&[OsString], &BTreeMap<String, OsString>),
         (groups, log): (&Path, &Path),
     ) -> Self {
         let mut command = cleaned(Path::new("unshare"));
-        let bind =
-            r#"mount --bind "$0" /etc/group && exec setpriv --reuid="$1" --regid="$2" --clear-groups "$3" "${@:4}""#;
+        let bind = r#"mount --bind "$0" /etc/group && exec setpriv --reuid="$1" --regid="$2" "$3" "$4" "${@:5}""#;
+        let group = user.group.map_or_else(|| "--clear-groups".to_owned(), |group| format!("--groups={group}"));
         command.args(["--mount", "bash", "-c", bind]).arg(groups);
-        command.args([uid.to_string(), AGENTS.to_string()]).arg(binary(name));
+        command.args([user.uid.to_string(), user.gid.to_string(), group]).arg(binary(name));
         Self::spawn(command, name, (arguments, settings), log)
     }
 

@@ -4,7 +4,7 @@ use super::Call;
 use super::ask::AskClient;
 use super::builder::Builder;
 use super::control::ControlClient;
-use super::daemon::{AGENTS, Daemon, cleaned};
+use super::daemon::{AGENTS, Daemon, OPERATORS, User, cleaned};
 use super::must::{must, some, until};
 use super::page::PageClient;
 use super::propose::ProposeClient;
@@ -55,6 +55,8 @@ pub struct World {
     pub(super) groups: Option<PathBuf>,
     /// The assistant's own user, where it has one.
     pub(super) agent: Option<u32>,
+    /// The executor's own user, where it has one.
+    pub(super) keeper: Option<u32>,
     pin: String,
     folder: TempDir,
 }
@@ -78,6 +80,7 @@ impl World {
             descriptors: None,
             groups: None,
             agent: None,
+            keeper: None,
             pin: pin.to_owned(),
             folder,
         }
@@ -104,11 +107,30 @@ impl World {
     /// Starts the executor and waits until `control.sock` answers; then the page is up too.
     #[track_caller]
     pub fn start_executor(&mut self) {
+        self.give_to_executor();
         let log = self.folder().join("logs/fleetwatch-executor.log");
         let mut daemon = self.executor_daemon(&log);
         until(READY, "control.sock", || {
             daemon.must_run();
             ControlClient::open(&self.socket("control"), &self.pin).ok()
+        });
+        self.executor = Some(daemon);
+        if let (Some(uid), Some(_)) = (self.agent, self.keeper) {
+            self.give_to_assistant(uid);
+        }
+    }
+
+    /// Starts the executor that stops itself at this barrier before anything listens (`tests/run` builds it), and waits until
+    /// it has.
+    #[track_caller]
+    pub fn start_executor_stopped_at(&mut self, barrier: &str) {
+        "fleetwatch-executor-barriers".clone_into(&mut self.executor_binary);
+        self.executor_settings.insert("FLEETWATCH_BARRIER".to_owned(), barrier.into());
+        let log = self.folder().join("logs/fleetwatch-executor.log");
+        let mut daemon = self.executor_daemon(&log);
+        until(READY, barrier, || {
+            daemon.must_run();
+            daemon.is_stopped().then_some(())
         });
         self.executor = Some(daemon);
     }
@@ -117,10 +139,12 @@ impl World {
     fn executor_daemon(&self, log: &Path) -> Daemon {
         let stop = [OsString::from("--stop-with-stdin")];
         let (name, settings) = (&self.executor_binary, &self.executor_settings);
-        match (&self.groups, &self.descriptors) {
-            (Some(groups), _) => Daemon::start_with_groups(name, &stop, settings, (groups, log)),
-            (None, Some(limit)) => Daemon::start_with_descriptors(name, &stop, settings, (limit, log)),
-            (None, None) => Daemon::start(name, &stop, settings, log),
+        let user = self.keeper.map(|uid| User { uid, gid: uid, group: Some(OPERATORS) });
+        match (&self.groups, user, &self.descriptors) {
+            (Some(groups), Some(user), _) => Daemon::start_as(user, name, (&stop, settings), (groups, log)),
+            (Some(groups), None, _) => Daemon::start_with_groups(name, &stop, settings, (groups, log)),
+            (None, _, Some(limit)) => Daemon::start_with_descriptors(name, &stop, settings, (limit, log)),
+            (None, _, None) => Daemon::start(name, &stop, settings, log),
         }
     }
 
@@ -133,16 +157,30 @@ impl World {
         (code, daemon.log())
     }
 
+    #[track_caller]
+    fn assistant_daemon(&self, log: &Path) -> Daemon {
+        let stop = [OsString::from("--stop-with-stdin")];
+        let (name, settings) = ("fleetwatch-assistant", &self.assistant_settings);
+        match (self.agent, &self.groups) {
+            (Some(uid), Some(groups)) => Daemon::start_as(uid, name, (&stop, settings), (groups, log)),
+            (Some(_), None) | (None, _) => Daemon::start(name, &stop, settings, log),
+        }
+    }
+
+    /// Starts the assistant and gives its exit code and log when it ends by itself, as it must with a bad setting.
+    #[track_caller]
+    pub fn assistant_that_ends(&self) -> (i32, String) {
+        let log = self.folder().join("logs/assistant-that-ends.log");
+        let mut daemon = self.assistant_daemon(&log);
+        let code = until(READY, "the end of the assistant", || daemon.ended());
+        (code, daemon.log())
+    }
+
     /// Starts the assistant and waits until it has reached the executor, or, when none runs, until it answers.
     #[track_caller]
     pub fn start_assistant(&mut self) {
         let log = self.folder().join("logs/fleetwatch-assistant.log");
-        let stop = [OsString::from("--stop-with-stdin")];
-        let (name, settings) = ("fleetwatch-assistant", &self.assistant_settings);
-        let mut daemon = match (self.agent, &self.groups) {
-            (Some(uid), Some(groups)) => Daemon::start_as(uid, name, (&stop, settings), (groups, &log)),
-            (Some(_), None) | (None, _) => Daemon::start(name, &stop, settings, &log),
-        };
+        let mut daemon = self.assistant_daemon(&log);
         let alone = self.executor.is_none();
         until(READY, "ask.sock", || {
             daemon.must_run();
@@ -150,6 +188,28 @@ impl World {
             (alone || asker.status().executor_reached).then_some(())
         });
         self.assistant = Some(daemon);
+    }
+
+    #[track_caller]
+    fn assistant_daemon(&self, log: &Path) -> Daemon {
+        let stop = [OsString::from("--stop-with-stdin")];
+        let (name, settings) = ("fleetwatch-assistant", &self.assistant_settings);
+        match (self.agent, &self.groups) {
+            (Some(uid), Some(groups)) => {
+                let user = User { uid, gid: AGENTS, group: None };
+                Daemon::start_as(user, name, (&stop, settings), (groups, log))
+            }
+            (Some(_), None) | (None, _) => Daemon::start(name, &stop, settings, log),
+        }
+    }
+
+    /// Starts the assistant and gives its exit code and log when it ends by itself, as it must with a bad setting.
+    #[track_caller]
+    pub fn assistant_that_ends(&self) -> (i32, String) {
+        let log = self.folder().join("logs/assistant-that-ends.log");
+        let mut daemon = self.assistant_daemon(&log);
+        let code = until(READY, "the end of the assistant", || daemon.ended());
+        (code, daemon.log())
     }
 
     // Folders, files and socket as an installation gives them to a user of their own.
@@ -178,7 +238,41 @@ impl World {
         set("policy/tool_policy.yaml", 0o644);
         give(&self.sim.normal);
         give(&self.folder().join("secrets/model-key"));
-        give(&self.socket("propose"));
+        if self.socket("propose").exists() {
+            give(&self.socket("propose"));
+        }
+        self.lock_operators_folder();
+    }
+
+    // The executor's own, where it has a user; a socket of an earlier start that was given away is taken back.
+    #[track_caller]
+    fn give_to_executor(&self) {
+        let Some(uid) = self.keeper else { return };
+        // A socket that nobody made yet is as good as one that is gone.
+        let _ = std::fs::remove_file(self.socket("propose"));
+        let place = |path: &str| self.folder().join(path);
+        let own = |path: &Path| must(chown(path, Some(uid), Some(uid)), &path.display().to_string());
+        for (path, mode) in [("", 0o755), ("run", 0o755), ("run/propose", 0o755), ("secrets", 0o755), ("policy", 0o755)]
+        {
+            must(std::fs::set_permissions(place(path), Permissions::from_mode(mode)), path);
+        }
+        for file in ["policy/policy.yaml", "policy/tool_policy.yaml"] {
+            must(std::fs::set_permissions(place(file), Permissions::from_mode(0o644)), file);
+        }
+        for path in ["executor", "executor/principals.yaml", "run/propose", "secrets/sandbox-token"] {
+            own(&place(path));
+        }
+        self.lock_operators_folder();
+    }
+
+    // Where the executor has a user, nobody but the operators comes near `control.sock`.
+    #[track_caller]
+    fn lock_operators_folder(&self) {
+        if let Some(uid) = self.keeper {
+            let folder = self.folder().join("run/control");
+            must(chown(&folder, Some(uid), Some(OPERATORS)), "run/control");
+            must(std::fs::set_permissions(&folder, Permissions::from_mode(0o750)), "run/control");
+        }
     }
 
     /// The executor's process.

@@ -1,13 +1,11 @@
-//! Fleetwatch as an installation leaves it, in a container: programs, units, users, settings, and a simulated fleet.
+//! Fleetwatch as its package leaves it, in a container, with people, settings and a simulated fleet.
 
+use super::package::{INSIDE, Packages, everything, install};
 use fleetwatch_tests::container::{Container, Stage};
 use fleetwatch_tests::world::{must, some, until};
-use fleetwatch_tests::{binary, workspace_root};
-use policy::tool_policy::SHIPPED;
 use serde_json::Value;
-use std::fs;
+use std::collections::BTreeSet;
 use std::ops::Deref;
-use std::path::Path;
 use std::time::Duration;
 
 /// The operator's.
@@ -16,13 +14,15 @@ pub(crate) const PIN: &str = "4711-0815-42";
 pub(crate) const PAGE: &str = "http://127.0.0.1:8767/";
 
 const FLEET: &str = "http://127.0.0.1:9101";
+/// Where the fleet's sign-in page is.
+const LINKS: &str = "FLEETWATCH_LOGIN_HOSTS=127.0.0.1";
 const SOON: Duration = Duration::from_secs(30);
 const POLICY: &str = "autonomy: propose\ndry_run: false\ntimezone: UTC\n";
 /// Anna operates; the bot may only ask.
 const PEOPLE: &str =
     "u anna -\nm anna fleetwatch-operators\nm anna fleetwatch-agents\nu bot -\nm bot fleetwatch-agents\n";
 /// Shorter waits than in a real installation.
-const QUICK: &str = "[Service]\nWatchdogSec=4s\nRestartSec=300ms\n";
+const QUICK: &str = "[Service]\nWatchdogSec=6s\nRestartSec=300ms\n";
 const SIM: &str = "[Service]
 ExecStart=/usr/libexec/fleetwatch/fleetwatch-sim --port 9101 --model-port 9102 --oauth --log /run/calls.jsonl \
 --token-file-normal /etc/fleetwatch-sim/normal --token-file-sandbox /etc/fleetwatch-sim/sandbox
@@ -30,13 +30,18 @@ ExecStart=/usr/libexec/fleetwatch/fleetwatch-sim --port 9101 --model-port 9102 -
 
 /// The container with everything in it; `fleetwatch.target` is not started.
 #[derive(Debug)]
-pub(crate) struct Installed(Container);
+pub(crate) struct Installed {
+    container: Container,
+    _packages: Packages,
+    /// Every path that was there before.
+    pub(crate) before: BTreeSet<String>,
+}
 
 impl Deref for Installed {
     type Target = Container;
 
     fn deref(&self) -> &Container {
-        &self.0
+        &self.container
     }
 }
 
@@ -45,40 +50,40 @@ impl Installed {
     #[track_caller]
     pub(crate) fn boot() -> Self {
         let mut stage = Stage::default();
-        for program in ["fleetwatch-executor", "fleetwatch-assistant", "fleetwatch-sim"] {
-            stage.program(&binary(program), &format!("/usr/libexec/fleetwatch/{program}"));
-        }
-        stage.program(&binary("fleetwatchctl"), "/usr/bin/fleetwatchctl");
-        let ours = workspace_root().join("systemd");
-        staged(&stage, &ours, "/usr/lib/systemd/system");
-        for folder in ["sysusers.d", "tmpfiles.d"] {
-            staged(&stage, &ours.join(folder), &format!("/usr/lib/{folder}"));
+        let packages = Packages::build();
+        for (package, inside) in packages.files.iter().zip(INSIDE) {
+            stage.program(package, inside);
         }
         stage.file("/usr/lib/sysusers.d/people.conf", PEOPLE, 0o644);
         stage.file("/etc/systemd/system/fleetwatch-executor.service.d/quick.conf", QUICK, 0o644);
         stage.file("/etc/systemd/system/fleetwatch-sim.service", SIM, 0o644);
-        stage.file("/etc/fleetwatch/policy.yaml", POLICY, 0o644);
-        stage.file("/etc/fleetwatch/tool_policy.yaml", SHIPPED, 0o644);
         for (name, mode) in [("normal", 0o600), ("sandbox", 0o600)] {
             stage.file(&format!("/etc/fleetwatch-sim/{name}"), &format!("{name}-token-of-this-test\n"), mode);
         }
         stage.file("/etc/credstore/fleetwatch-assistant.anthropic-api-key", "model-key-of-this-test\n", 0o600);
-        let installed = Self(stage.boot());
+        let container = stage.boot();
+        // Which any installed system has, and the container's boot has taken away.
+        container.root(&["mkdir", "--parents", "/etc/systemd/system/multi-user.target.wants"]);
+        let before = everything(&container);
+        install(&container, 0);
+        let installed = Self { container, _packages: packages, before };
         installed.set_up();
         installed
     }
 
     #[track_caller]
     fn set_up(&self) {
-        self.root(&["systemd-sysusers"]);
-        self.root(&["systemd-tmpfiles", "--create", "fleetwatch.conf"]);
+        assert_ne!(self.shown("fleetwatch.target", "ActiveState"), "active", "nobody asked for a start");
+        self.root(&["systemd-sysusers", "people.conf"]);
         self.root(&["chmod", "0700", "/etc/credstore"]);
-        self.root(&["systemctl", "daemon-reload"]);
+        self.write("/etc/fleetwatch/policy.yaml", POLICY);
         self.root(&["systemctl", "start", "fleetwatch-sim.service"]);
         let state = until(SOON, "the fleet", || self.fleet("/_sim/state"));
         let devices = some(state["devices"].as_array(), "the devices");
         let ids: Vec<_> = devices.iter().filter_map(|device| device["Id"].as_str()).collect();
-        let both = format!("FLEETWATCH_SLOT=sim\nFLEETWATCH_EPIPHAN_MCP_URL={FLEET}/mcp\n");
+        // So a unit that forbids a daemon to shut itself in is one that does not start.
+        let both =
+            format!("FLEETWATCH_SLOT=sim\nFLEETWATCH_EPIPHAN_MCP_URL={FLEET}/mcp\nFLEETWATCH_REQUIRE_SANDBOX=1\n");
         let executor = format!("{both}FLEETWATCH_WRITE_DEVICE_IDS={}\n", ids.join(","));
         self.write("/etc/fleetwatch/executor.env", &executor);
         self.write("/etc/fleetwatch/assistant.env", &format!("{both}FLEETWATCH_ANTHROPIC_URL=http://127.0.0.1:9102\n"));
@@ -122,7 +127,10 @@ impl Installed {
     #[track_caller]
     pub(crate) fn at_terminal(&self, user: &str, steps: &Value, words: &[&str]) -> (i64, String) {
         let steps = steps.to_string();
-        let ended = self.helper(Some(user), &[&["terminal", &steps, "/usr/bin/fleetwatchctl"], words].concat());
+        let ended = self.helper(
+            Some(user),
+            &[&["terminal", &steps, "/usr/bin/env", LINKS, "/usr/bin/fleetwatchctl"], words].concat(),
+        );
         let text = some(ended["text"].as_str(), "what stood there").to_owned();
         (ended["exit"].as_i64().unwrap_or(-1), text)
     }
@@ -140,13 +148,5 @@ impl Installed {
             let (_, status) = self.ctl("anna", &["status", "--json"]);
             (status["assistant"]["executor_reached"] == true).then_some(())
         });
-    }
-}
-
-#[track_caller]
-fn staged(stage: &Stage, from: &Path, to: &str) {
-    for entry in must(fs::read_dir(from), "systemd/").flatten().filter(|entry| entry.path().is_file()) {
-        let text = must(fs::read_to_string(entry.path()), "a unit");
-        stage.file(&format!("{to}/{}", entry.file_name().to_string_lossy()), &text, 0o644);
     }
 }

@@ -99,3 +99,30 @@ fn calls_start_no_daemon() {
     }
     assert!(unit("fleetwatch-waiting@.service").lines().any(|line| line == "ExecStart=/bin/true"));
 }
+
+#[test]
+fn the_shipped_settings_name_nothing_that_the_daemons_do_not_read() {
+    let files = sources::files().unwrap();
+    let text = |path: &str| files.iter().find(|file| file.path == path).unwrap().text.clone();
+    let told = text("docs/settings.md");
+    for daemon in ["assistant", "executor"] {
+        let shipped = text(&format!("packaging/etc/{daemon}.env"));
+        let names: Vec<_> = shipped.lines().filter(|line| line.starts_with("#FLEETWATCH_")).collect();
+        assert!(names.len() > 2, "{daemon}: {names:?}");
+        for name in names.iter().filter_map(|line| line.trim_start_matches('#').split('=').next()) {
+            assert!(told.contains(&format!("`{name}`")), "{daemon}: {name}");
+        }
+        assert!(shipped.lines().all(|line| line.is_empty() || line.starts_with('#')), "{daemon} sets something");
+    }
+}
+
+#[test]
+fn the_packages_scripts_are_clean() {
+    let root = fleetwatch_tests::workspace_root();
+    let scripts =
+        ["archive", "deb", "debian/postinst", "debian/postrm", "debian/prerm", "install.sh", "release", "tree"];
+    let scripts = scripts.map(|name| root.join("packaging").join(name));
+    let looked = std::process::Command::new("shellcheck").args(scripts).output();
+    let looked = looked.expect("no shellcheck: apt-get install shellcheck, or tests/install-peers");
+    assert!(looked.status.success(), "{}", String::from_utf8_lossy(&looked.stdout));
+}

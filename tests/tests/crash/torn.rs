@@ -212,3 +212,21 @@ fn start_somehow(world: &World) -> Option<Daemon> {
     });
     up.then_some(executor)
 }
+
+#[test]
+fn a_kill_while_the_database_is_made_leaves_nothing_that_hinders_the_next_start() {
+    let mut world = World::builder().without_assistant().start();
+    assert_eq!(world.stop_executor(), Some(0));
+    let names = ["store.db", "store.db-wal", "store.db-shm", "spent.log", "audit.key"];
+    for name in names {
+        let _not_there = fs::remove_file(file(&world, name));
+    }
+    world.start_executor_stopped_at("in_upgrade");
+    wait_for_the_barrier(&mut world, "in_upgrade");
+    assert!(!file(&world, "audit.key").exists(), "a key that signs a database that may not come");
+    kill_and_start(&mut world);
+    let number = world.propose("model", "batch_recording", &recording("start", &world.room("Hall A"), 1)).unwrap();
+    assert_eq!(world.approve(number).unwrap().state, ProposalState::Ok);
+    assert_eq!(world.writes().len(), 1);
+    audit_holds(&world);
+}

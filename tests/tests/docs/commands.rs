@@ -36,7 +36,8 @@ fn shown(text: &str) -> Vec<(usize, String)> {
             continue;
         }
         let code: Vec<&str> = if fenced { vec![line] } else { line.split('`').skip(1).step_by(2).collect() };
-        for piece in code {
+        // What stands behind it there is meant for another program.
+        for piece in code.into_iter().filter(|piece| !piece.trim_start().starts_with("npx ")) {
             for (start, _) in piece.match_indices(NAME) {
                 let rest = &piece[start + NAME.len()..];
                 if rest.starts_with(' ') {

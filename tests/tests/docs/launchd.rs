@@ -12,9 +12,9 @@ enum Kind {
     /// `true` or `false`.
     Bool,
     /// A dictionary with these keys.
-    Dict(&'static [(&'static str, Kind)]),
+    Dict(&'static [(&'static str, Self)]),
     /// A dictionary whose keys are names, and what each holds.
-    Named(&'static Kind),
+    Named(&'static Self),
     /// A whole number.
     Number,
     /// A text.
@@ -73,7 +73,7 @@ const JOB: Kind = Kind::Dict(&[
     ("inetdCompatibility", Kind::Dict(&[("Wait", Kind::Bool)])),
 ]);
 
-const READ: &str = "import json, plistlib, sys; json.dump(plistlib.load(sys.stdin.buffer), sys.stdout)";
+const READ: &str = "import json, plistlib, sys; json.dump(plistlib.loads(sys.stdin.buffer.read()), sys.stdout)";
 
 fn text(path: &str) -> String {
     let found = sources::files().unwrap().into_iter().find(|file| file.path == path);

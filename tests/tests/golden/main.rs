@@ -51,6 +51,23 @@ mod tests {
         assert_eq!(held, on_the_wire);
     }
 
+    // Two builds of different versions understand each other's hello, whatever else has moved (`AGENTS.md`, rule 7).
+    #[test]
+    fn the_hello_is_the_first_word_of_every_socket() {
+        let mut enums = 0;
+        for source in sources::rust().unwrap() {
+            let lines: Vec<&str> = source.code.lines().map(str::trim).collect();
+            for (at, line) in lines.iter().enumerate() {
+                if line.starts_with("pub enum ") && line.ends_with("Says {") {
+                    let first = lines.iter().skip(at + 1).find(|line| !line.is_empty() && !line.starts_with("//"));
+                    assert!(first.is_some_and(|word| word.starts_with("Hello")), "{}: {line} {first:?}", source.path);
+                    enums += 1;
+                }
+            }
+        }
+        assert_eq!(enums, 6);
+    }
+
     // Names of enums whose derives say that they travel. A macro that makes one is seen like any other.
     fn wire_enums(code: &str) -> Vec<String> {
         let mut travels = false;

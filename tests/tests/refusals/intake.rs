@@ -189,7 +189,8 @@ fn a_read_that_fails_or_is_not_understood_refuses_the_change() {
             ("text", Code::ReadFailed),
             ("mismatch", Code::ReadFailed),
             ("empty", Code::ReadFailed),
-            ("unauthorized", Code::SignInDead),
+            // Only the device list is believed when it speaks of the sign-in: other tools' errors may echo anything.
+            ("unauthorized", if spoilt == team { Code::SignInDead } else { Code::ReadFailed }),
         ] {
             agent += 1;
             world.sim_set(&json!({ "read_fault": { "tool": spoilt, "kind": kind } }));

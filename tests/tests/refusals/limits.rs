@@ -180,12 +180,15 @@ fn a_flood_of_questions_about_what_can_change_is_one_reading_and_shows_the_fence
     assert_eq!(list["streams"].as_array().unwrap().len(), 5);
     let text = list.to_string();
     assert!(text.contains("ingest.example.net") && !text.contains("never-show") && !text.contains("://"), "{text}");
+    let began = std::time::Instant::now();
     let answers: Vec<_> = (0..40).map(|_| link.changeable().map_err(|refusal| refusal.code)).collect();
+    let seconds = usize::try_from(began.elapsed().as_secs()).unwrap() + 1;
     let told = answers.iter().filter(|answer| answer.as_ref() == Ok(&list)).count();
-    assert!((19..=21).contains(&told), "{told}");
+    // Twenty at once, then one in two seconds; the list is kept for ten.
+    assert!((19..=20 + seconds / 2).contains(&told), "{told} in {seconds} s");
     assert!(answers.iter().flat_map(|answer| answer.as_ref().err()).all(|code| *code == Code::TooManyRequests));
     for tool in ["get_devices_in_my_team", "get_stream_endpoints", "get_recorder_status_for_devices"] {
-        assert_eq!(readings(&world, tool), 1, "{tool}");
+        assert!((1..=1 + seconds / 10).contains(&readings(&world, tool)), "{tool} in {seconds} s");
     }
     // What was turned away is written down once the flood has stopped, as a flood of drafts is.
     let rows = until(SOON * 3, "the row", || Some(turned_away_rows(&world)).filter(|rows| !rows.is_empty()));

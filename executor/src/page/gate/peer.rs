@@ -47,20 +47,46 @@ mod linux {
     /// The uid of the established socket whose own address is `theirs` and whose other end is `ours`.
     pub(super) fn find(table: impl BufRead, theirs: SocketAddr, ours: SocketAddr) -> Option<u32> {
         let (theirs, ours) = (spellings(theirs)?, spellings(ours)?);
+        let mut rows = Rows { table, line: String::new() };
         // A row that cannot be read ends the search: nobody is a refusal.
-        table.lines().map_while(Result::ok).find_map(|line| {
-            let mut fields = line.split_ascii_whitespace().skip(1);
-            let (local, remote, state) = (fields.next()?, fields.next()?, fields.next()?);
-            let ours_or_not = theirs.iter().zip(&ours).any(|(t, o)| t == local && o == remote);
-            if !ours_or_not || state != ESTABLISHED {
-                return None;
+        while let Some(line) = rows.next() {
+            // Most rows are somebody else's; a crowd leaves thousands.
+            if !theirs.iter().any(|t| line.contains(t.as_str())) {
+                continue;
             }
-            // After the state: queues, timer, retransmits, uid, timeout, inode.
-            let uid = fields.nth(3)?.parse().ok()?;
-            let inode = fields.nth(1)?;
-            // A socket that no process holds has no inode, and its uid says nothing.
-            (inode != "0").then_some(uid)
-        })
+            if let Some(uid) = owner(line, &theirs, &ours) {
+                return Some(uid);
+            }
+        }
+        None
+    }
+
+    // One line at a time, in a place of its own that is used again.
+    struct Rows<T> {
+        table: T,
+        line: String,
+    }
+
+    impl<T: BufRead> Rows<T> {
+        fn next(&mut self) -> Option<&str> {
+            self.line.clear();
+            self.table.read_line(&mut self.line).ok().filter(|read| *read > 0).map(|_| self.line.as_str())
+        }
+    }
+
+    // The uid in a row, if it is the live socket of these ends.
+    fn owner(line: &str, theirs: &[String; 2], ours: &[String; 2]) -> Option<u32> {
+        let mut fields = line.split_ascii_whitespace().skip(1);
+        let (local, remote, state) = (fields.next()?, fields.next()?, fields.next()?);
+        let ours_or_not = theirs.iter().zip(ours).any(|(t, o)| t == local && o == remote);
+        if !ours_or_not || state != ESTABLISHED {
+            return None;
+        }
+        // After the state: queues, timer, retransmits, uid, timeout, inode.
+        let uid = fields.nth(3)?.parse().ok()?;
+        let inode = fields.nth(1)?;
+        // A socket that no process holds has no inode, and its uid says nothing.
+        (inode != "0").then_some(uid)
     }
 
     // As the kernel writes an IPv4 address: plain, and mapped for a socket of the IPv6 family.

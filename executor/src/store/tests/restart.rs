@@ -143,7 +143,7 @@ fn every_table_is_strict_and_the_schema_is_counted_once() {
          WHERE schema = 'main' AND type = 'table' AND substr(name, 1, 7) <> 'sqlite_'";
     assert!(one(&world, tables) >= 9);
     assert_eq!(one(&world, &format!("{tables} AND strict = 0")), 0);
-    let steps = i64::try_from(crate::store::MIGRATIONS.len()).unwrap();
+    let steps = i64::try_from(crate::store::upgrade::STEPS.len()).unwrap();
     assert_eq!(one(&world, "PRAGMA user_version"), steps);
     let changes = one(&world, "PRAGMA schema_version");
     let (world, _) = world.restart();
