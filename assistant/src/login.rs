@@ -2,6 +2,7 @@
 //! right to say as whom the fleet is read (issue line 3.1).
 
 use crate::desk::Desk;
+use crate::people;
 use crate::poll::Hears;
 use protocol::ask::AssistantSays;
 use protocol::refusal::{Refusal, RefusalCode};
@@ -25,9 +26,10 @@ pub(crate) struct Asker {
 }
 
 impl Asker {
-    /// A connection of this user, who may only ask until [`Self::set_person`] says more.
+    /// A connection of this user. Unless it is root or the assistant's own, it may only ask until [`Self::set_person`]
+    /// says more.
     pub(crate) fn new(uid: u32) -> Self {
-        Self { uid, person: false, attempt: None }
+        Self { uid, person: people::is_ours(uid), attempt: None }
     }
 
     /// Takes what [`crate::people::People`] says of the user now.

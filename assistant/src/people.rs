@@ -43,7 +43,7 @@ impl People {
     /// Whether this is root, the assistant's own user or an operator: somebody who may do more than ask. No, when the name
     /// service does not say so in time.
     pub(crate) async fn is_person(&self, uid: u32) -> bool {
-        if uid == 0 || uid == socket::my_uid() {
+        if is_ours(uid) {
             return true;
         }
         if let Some(known) = self.remembered(uid) {
@@ -83,6 +83,11 @@ impl People {
     fn known(&self) -> MutexGuard<'_, HashMap<u32, (bool, i64)>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether this is root or the assistant's own user, for which nobody is asked.
+pub(crate) fn is_ours(uid: u32) -> bool {
+    uid == 0 || uid == socket::my_uid()
 }
 
 fn is_good(at: i64, now: i64) -> bool {
