@@ -157,25 +157,6 @@ impl World {
         (code, daemon.log())
     }
 
-    #[track_caller]
-    fn assistant_daemon(&self, log: &Path) -> Daemon {
-        let stop = [OsString::from("--stop-with-stdin")];
-        let (name, settings) = ("fleetwatch-assistant", &self.assistant_settings);
-        match (self.agent, &self.groups) {
-            (Some(uid), Some(groups)) => Daemon::start_as(uid, name, (&stop, settings), (groups, log)),
-            (Some(_), None) | (None, _) => Daemon::start(name, &stop, settings, log),
-        }
-    }
-
-    /// Starts the assistant and gives its exit code and log when it ends by itself, as it must with a bad setting.
-    #[track_caller]
-    pub fn assistant_that_ends(&self) -> (i32, String) {
-        let log = self.folder().join("logs/assistant-that-ends.log");
-        let mut daemon = self.assistant_daemon(&log);
-        let code = until(READY, "the end of the assistant", || daemon.ended());
-        (code, daemon.log())
-    }
-
     /// Starts the assistant and waits until it has reached the executor, or, when none runs, until it answers.
     #[track_caller]
     pub fn start_assistant(&mut self) {
