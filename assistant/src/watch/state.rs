@@ -113,6 +113,7 @@ pub(crate) struct Posted {
 /// Everything that is remembered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "members of a file, each a fact of its own")]
 pub(crate) struct State {
     version: u32,
     /// The first look has been told.
