@@ -12,7 +12,6 @@ mod ids_seen;
 mod keyword;
 mod language;
 mod later;
-mod launch;
 mod listen;
 mod login;
 mod model;
@@ -24,6 +23,7 @@ mod prompt;
 mod propose;
 mod reports;
 mod seats;
+mod serve;
 mod status;
 mod teller;
 #[cfg(test)]
@@ -37,7 +37,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     host::log::to_stderr("fleetwatch_assistant");
-    match launch::launch() {
+    match serve::start() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("{error}");

@@ -46,7 +46,8 @@ def ctl(folder, *words, **more):
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        env={"PATH": os.environ.get("PATH", "")},
+        # The suite's servers are on this machine: only for the simulator's slot is such a link shown.
+        env={"PATH": os.environ.get("PATH", ""), "FLEETWATCH_SLOT": "sim"},
         **more,
     )
 

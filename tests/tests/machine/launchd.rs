@@ -129,10 +129,12 @@ fn under_launchd_the_executor_serves_its_standard_input_and_stops_when_it_is_ask
         let job = Job::new(shell);
         let mut script = job.executor(&job.user());
         let server = job.server(&script);
+        let secret = job.world.folder().join("executor/page-secret");
+        until(SOON, "the approval page", || secret.exists().then_some(()));
         assert_eq!(job.world.control().status().queue.pending, 0);
         assert_eq!(script.asked_to_stop(), 0, "{}", job.said());
         assert!(!Path::new(&format!("/proc/{server}")).exists(), "the executor outlives its script");
-        assert!(!job.world.folder().join("executor/page-secret").exists(), "it had no time to end: {}", job.said());
+        assert!(!secret.exists(), "it had no time to end: {}", job.said());
 
         let mut script = job.executor(&job.user());
         signal("KILL", job.server(&script));

@@ -162,6 +162,7 @@ fn readings(world: &World, tool: &str) -> usize {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a stop watch of a test")]
 fn a_flood_of_questions_about_what_can_change_is_one_reading_and_shows_the_fence_alone() {
     let world = World::builder().without_assistant().fence_rooms(&["Hall A", "Hall C"]).start();
     let mut link = world.propose_link("a", LinkKind::Poll);

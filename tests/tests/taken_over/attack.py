@@ -38,8 +38,8 @@ def propose():
     return stream
 
 
-def page():
-    return socket.create_connection(("127.0.0.1", wish["port"]), timeout=5)
+def page(patience=5):
+    return socket.create_connection(("127.0.0.1", wish["port"]), timeout=patience)
 
 
 def said(stream, data):
@@ -56,18 +56,22 @@ def crowd(make, many, first):
     for _ in range(many):
         try:
             stream = make()
-            stream.setblocking(False)
-            stream.send(first)
-            held.append(stream)
-            count("connections")
         except GONE:
             count("connections refused")
+            continue
+        count("connections")
+        held.append(stream)
+        try:
+            stream.setblocking(False)
+            stream.send(first)
+        except GONE:
+            pass
         if len(held) > HELD:
             held.popleft().close()
 
 
-def replays():
-    for _ in range(wish["replays"]):
+def replays(many):
+    for _ in range(many):
         with propose() as stream:
             for word in session:
                 if said(stream, frame(word)):
@@ -146,8 +150,8 @@ def control():
 
 jobs = [
     lambda: crowd(propose, wish["connections"] - wish["of the page"], frame(session[0])),
-    lambda: crowd(page, wish["of the page"], b"GET / HTTP/1.1\r\n"),
-    replays,
+    lambda: crowd(lambda: page(0.2), wish["of the page"], b"GET / HTTP/1.1\r\n"),
+    lambda: replays(wish["replays"]),
     forged,
     oversized,
     slow,
@@ -163,6 +167,8 @@ def alone(job):
         count("cut short")
 
 
+# These are heard before the crowd comes.
+replays(10)
 threads = [threading.Thread(target=alone, args=(job,)) for job in jobs]
 for thread in threads:
     thread.start()

@@ -1,4 +1,4 @@
-//! What is settled before there is a second thread (issue lines 4.2 and 4.5), and then everything that runs until the stop.
+//! The assistant from its start to its end.
 
 use crate::config::Config;
 use crate::desk::{self, Desk, StartError};
@@ -10,11 +10,11 @@ use std::sync::Arc;
 /// The descriptor that askers are served on, as a socket unit names it.
 const ASK: &str = "ask";
 
-/// Runs the assistant until it is asked to stop. Call it on the main thread, before there is another.
+/// Settles what must be settled before there is a second thread (issue lines 4.2 and 4.5), and serves until it is told to stop.
 ///
 /// # Errors
-/// [`StartError`] when it cannot start.
-pub(crate) fn launch() -> Result<(), StartError> {
+/// [`StartError`] with what to do.
+pub(crate) fn start() -> Result<(), StartError> {
     // Before a secret is read.
     host::sandbox::harden();
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
