@@ -9,11 +9,13 @@ mod conformance;
 
 use control::message::{ExecutorSays, OperatorSays};
 use fleetwatch_tests::binary;
-use fleetwatch_tests::terminal::Terminal;
+use fleetwatch_tests::demo::PROMPT;
+use fleetwatch_tests::terminal::{CTRL_D, Terminal};
 use fleetwatch_tests::world::{
     AskClient, Asking, ControlClient, Fate, TlsFront, World, answered, code_of, must, proposed, recording, some, until,
 };
 use protocol::ask::{AskerSays, AssistantSays};
+use protocol::ids::ProposalNumber;
 use protocol::propose::{LinkKind, ProposalState, Proposing};
 use protocol::refusal::{Refusal, RefusalCode as Code};
 use protocol::signin::{LoginLink, Pasted, SignedIn};
@@ -23,6 +25,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+const CHAT: Duration = Duration::from_secs(60);
 const SOON: std::time::Duration = std::time::Duration::from_secs(20);
 
 // Chooses an account on the simulator's page; gives the address that the browser is sent to.
@@ -154,7 +157,7 @@ fn found_in(folder: &Path, text: &str, found: &mut Vec<String>) {
 }
 
 #[test]
-fn a_newcomer_signs_both_slots_in_asks_in_spanish_and_changes_a_room() {
+fn a_newcomer_signs_both_slots_in_asks_in_spanish_and_is_told_in_the_chat_what_became_of_a_change() {
     let mut world = World::builder().oauth(3_600).start();
     let (exit, status) = world.status();
     assert!(exit == 1 && status["assistant"]["sign_in"] == false && status["executor"]["sign_in"] == false, "{status}");
@@ -189,10 +192,29 @@ fn a_newcomer_signs_both_slots_in_asks_in_spanish_and_changes_a_room() {
     assert!(done.renewed && done.devices.is_some_and(|devices| devices > 0));
     assert!(done.notes.iter().any(|note| note.en.contains("simulator alone")), "{:?}", done.notes);
 
-    let number = must(world.propose("a", "batch_recording", &recording("start", &hall, 1)), "a proposal");
+    // The rest at the prompt, in Spanish: proposed there, approved elsewhere, told there.
+    let run = world.folder().join("run").display().to_string();
+    let words = ["--run-dir", &run, "--lang", "es", "chat"];
+    let mut chat = must(Terminal::start(&binary("fleetwatchctl"), &words, &[("TERM", Path::new("xterm"))]), "a chat");
+    must(chat.wait_for(PROMPT, CHAT), "the prompt");
+    must(chat.press("¿Qué salas no están listas?\r"), "a question");
+    let answer = must(chat.wait_for(PROMPT, CHAT), "an answer");
+    assert!(answer.contains("Aula 102"), "{answer}");
+    must(chat.press("Graba en Hall A\r"), "an order");
+    let card = must(chat.wait_for(PROMPT, CHAT), "a card");
+    assert!(card.contains("Propuesta 1") && card.contains("approvals approve 1"), "{card}");
+    assert_eq!(world.writes(), []);
+    let number = must(ProposalNumber::new(1).ok_or("no number"), "a number");
     assert_eq!(must(world.approve(number), "yes").state, ProposalState::Ok);
+    let told = must(chat.wait_for(PROMPT, CHAT), "the outcome");
+    assert!(told.contains("Propuesta 1: ok."), "{told}");
+    must(chat.press(CTRL_D), "the end");
+    assert_eq!(must(chat.wait_for_end(CHAT), "its end"), 0);
     let writes = world.writes();
     assert_eq!((writes.len(), writes[0].token.as_str()), (1, "sandbox"));
+    for kind in ["proposal", "approval", "consumed", "outcome", "receipt"] {
+        assert_eq!(world.audit(kind).len(), 1, "{kind}");
+    }
     let rows = world.audit("signed_in");
     assert_eq!((rows.len(), rows[0].0.as_str(), rows[0].1.as_str()), (1, "operator", "command"));
     assert_eq!(world.control().audit().broken, None);
