@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
 
 /// Where the two packages lie in the container.
-pub(crate) const INSIDE: [&str; 2] = ["/root/fleetwatch-first.deb", "/root/fleetwatch-second.deb"];
+pub(crate) const INSIDE: [&str; 2] = ["/srv/fleetwatch-first.deb", "/srv/fleetwatch-second.deb"];
 const CONFIGURATION: [&str; 4] = [
     "/etc/fleetwatch/assistant.env",
     "/etc/fleetwatch/executor.env",
