@@ -146,7 +146,7 @@ pub fn judge(expected: &BTreeMap<String, Expected>, outcomes: &BTreeMap<String, 
 
 fn differences(expected: &Expected, outcome: &Outcome) -> impl Iterator<Item = String> {
     let mut wrong = Vec::new();
-    if outcome.passed == 0 {
+    if outcome.passed + outcome.failed.len() == 0 {
         wrong.push("nothing was checked".to_owned());
     }
     if expected.end != outcome.end {

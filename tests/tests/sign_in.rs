@@ -528,7 +528,9 @@ fn a_sign_in_that_is_renewed_while_a_change_is_prepared_writes_nothing() {
     let first = tokens(&file);
     refuse_one_reading(&world);
     let refused = operator.decide(operator.yes_to(&card)).unwrap_err();
-    assert!(refused.code == Code::ConnectionLost && refused.detail.contains("sign-in was renewed"), "{refused}");
+    // The 401 may take another reading of the same look with it: then the card is not what it was.
+    let renewed = refused.code == Code::ConnectionLost && refused.detail.contains("sign-in was renewed");
+    assert!(renewed || refused.code == Code::CardChanged, "{refused}");
     let second = tokens(&file);
     assert_ne!(first, second);
     assert_eq!(world.state_of(number), ProposalState::Pending);
