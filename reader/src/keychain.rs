@@ -17,7 +17,8 @@ use tokio::process::Command;
 use zeroize::{Zeroize, Zeroizing};
 
 const PROGRAM: &str = "/usr/bin/security";
-/// Longest time for one load, save or removal, however many calls of the program it takes.
+/// Longest time for one load, save or removal, however many calls of the program it takes; what a save leaves behind is
+/// taken away afterwards, in as long again.
 const LIMIT: Duration = Duration::from_secs(10);
 /// Bytes of a sign-in in one item: as hex they fit into the 4095 bytes that the program reads as one line.
 const PART: usize = 1_500;

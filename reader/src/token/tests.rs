@@ -231,3 +231,21 @@ async fn a_sign_in_that_another_process_put_into_the_keychain_is_found_at_the_ne
     double.keychain(Which::Normal).save(&store::write(&good(), Which::Normal)).await.unwrap();
     sign_in.pass(60).await.unwrap();
 }
+
+#[tokio::test]
+async fn an_older_sign_in_that_waits_to_be_saved_never_takes_the_place_of_a_newer_one() {
+    let double = crate::keychain::tests::Double::new();
+    let sign_in = in_keychain(&double, Which::Normal).unwrap();
+    let (older, newer) = (Arc::new(good()), Arc::new(good()));
+    sign_in.hold(Held::Signed { record: Arc::clone(&older), saved: false });
+    let turn = sign_in.saving.lock().await;
+    let (late, me) = (Arc::clone(&older), Arc::clone(&sign_in));
+    let saving = tokio::spawn(async move { me.save(&late).await });
+    tokio::task::yield_now().await;
+    sign_in.hold(Held::Signed { record: newer, saved: false });
+    drop(turn);
+    saving.await.unwrap();
+    assert_eq!(double.items(), Vec::<String>::new(), "the older one is not written any more");
+    sign_in.pass(60).await.unwrap();
+    assert_eq!(sign_in.facts().trouble, None);
+}
