@@ -39,6 +39,7 @@ pub(crate) struct Config {
     pub(crate) slot: Slot,
     /// The normal sign-in, 0600.
     pub(crate) token_file: PathBuf,
+    pub(crate) token_store: token::Store,
     /// Where the browser comes back to, on 127.0.0.1; 0 takes any free port.
     pub(crate) callback_port: u16,
     /// Whose process must listen on `propose.sock`.
@@ -181,6 +182,7 @@ impl Config {
                 .ok_or_else(|| missing("FLEETWATCH_EPIPHAN_MCP_URL", "the address of the fleet's MCP server"))?,
             slot,
             token_file: token_file(lookup, &state_dir)?,
+            token_store: token_store(lookup)?,
             callback_port: callback_port(lookup)?,
             state_dir,
             executor_uid: executor_uid(lookup)?,
@@ -259,11 +261,14 @@ fn secret_file(lookup: Lookup<'_>, name: &str, credential: &str) -> Result<Optio
     credentials::choose(given, credential, folder.as_deref()).map_err(|what| ConfigError::new(name, what))
 }
 
+fn token_store(lookup: Lookup<'_>) -> Result<token::Store, ConfigError> {
+    let store = text(lookup, token::STORE)?;
+    token::check_store(store.as_deref()).map_err(|what| ConfigError::new(token::STORE, what))
+}
+
 // One file for both slots would be one sign-in that reads and writes for everybody.
 fn token_file(lookup: Lookup<'_>, state_dir: &Path) -> Result<PathBuf, ConfigError> {
     const NAME: &str = "FLEETWATCH_TOKEN_FILE";
-    let store = text(lookup, token::STORE)?;
-    token::check_store(store.as_deref()).map_err(|what| ConfigError::new(token::STORE, what))?;
     let ours = secret_file(lookup, NAME, "token")?.unwrap_or_else(|| state_dir.join("token"));
     let theirs = path(lookup, "FLEETWATCH_SANDBOX_TOKEN_FILE")?;
     if theirs.is_some_and(|theirs| files::same_file(&ours, &theirs)) {
@@ -448,6 +453,7 @@ mod tests {
             ("FLEETWATCH_RUN_DIR", "run"),
             ("FLEETWATCH_SLOT", "SANDBOX"),
             ("FLEETWATCH_OAUTH_CALLBACK_PORT", "http"),
+            ("FLEETWATCH_TOKEN_STORE", "keychains"),
             ("FLEETWATCH_EXECUTOR_USER", "nobody-of-that-name"),
             ("FLEETWATCH_AI_MODEL", "a b"),
             ("FLEETWATCH_ANTHROPIC_URL", "http://api.anthropic.com"),

@@ -274,7 +274,7 @@ fn policies(folder: &Path) -> Result<Policies, StartError> {
 fn source(config: &Config, policy: &Arc<ToolPolicy>, clock: &Clock) -> Result<Source, StartError> {
     let endpoint = Endpoint::parse(&config.mcp_url, config.slot).map_err(StartError::Endpoint)?;
     // Without a sign-in the assistant runs and says what is missing; with a bad file it does not.
-    let sign_in = SignIn::load(&config.token_file, Which::Normal, endpoint, clock.clone());
+    let sign_in = SignIn::load_from(config.token_store, &config.token_file, Which::Normal, endpoint, clock.clone());
     let sign_in = sign_in.map_err(StartError::SignIn)?;
     if let Some(words) = sign_in.beyond_login() {
         return Err(StartError::SignInOver(words));

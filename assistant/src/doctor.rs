@@ -45,9 +45,9 @@ pub(crate) async fn of(desk: &Desk, closed: &[String]) -> AssistantDoctor {
         shared::service(),
         shared::sandbox(),
     ];
-    rows.extend(
-        desk.fleet.live().map(|client| shared::sign_in(client.sign_in(), desk.fleet.is_signed_out(), "normal")),
-    );
+    if let Some(client) = desk.fleet.live() {
+        rows.push(shared::sign_in(client.sign_in(), desk.fleet.is_signed_out(), "normal").await);
+    }
     rows.extend(model_host);
     AssistantDoctor { report: Report::new(&set.policy, rows), tried: tried(closed) }
 }

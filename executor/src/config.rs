@@ -7,7 +7,7 @@ use policy::behaviour::{Autonomy, Behaviour};
 use policy::call::Slot;
 use policy::fence::Fence;
 use policy::tool_policy::ToolPolicy;
-use reader::token::{STORE, check_store};
+use reader::token::{STORE, Store, check_store};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -35,6 +35,7 @@ pub(crate) struct Config {
     pub(crate) slot: Slot,
     pub(crate) mcp_url: String,
     pub(crate) token_file: PathBuf,
+    pub(crate) token_store: Store,
     /// Where the browser comes back to, on 127.0.0.1; 0 takes any free port.
     pub(crate) callback_port: u16,
     pub(crate) fence: Option<Fence>,
@@ -64,6 +65,7 @@ impl Config {
             principals: path_or("FLEETWATCH_PRINCIPALS_FILE", || policy.join("principals.yaml"))?,
             mcp_url: text("FLEETWATCH_EPIPHAN_MCP_URL")?.unwrap_or_else(|| "https://go.epiphan.cloud/mcp".to_owned()),
             token_file: token_file(&state, slot)?,
+            token_store: token_store()?,
             callback_port: port("FLEETWATCH_OAUTH_CALLBACK_PORT", 8765)?,
             fence: fence()?,
             page_port: port("FLEETWATCH_APPROVE_PORT", 8767)?,
@@ -141,9 +143,12 @@ fn port(name: &str, other: u16) -> Result<u16, ConfigError> {
     })
 }
 
+fn token_store() -> Result<Store, ConfigError> {
+    check_store(text(STORE)?.as_deref()).map_err(|what| ConfigError(format!("{STORE}: {what}")))
+}
+
 /// One file for both slots would be one sign-in that reads and writes for everybody.
 fn token_file(state: &Path, slot: Slot) -> Result<PathBuf, ConfigError> {
-    check_store(text(STORE)?.as_deref()).map_err(|what| ConfigError(format!("{STORE}: {what}")))?;
     let name = format!("{}-token", slot.as_str());
     let ours = secret_file(TOKEN, &name)?.unwrap_or_else(|| state.join(&name));
     let theirs = text("FLEETWATCH_TOKEN_FILE")?.map(PathBuf::from);

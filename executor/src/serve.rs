@@ -234,7 +234,7 @@ fn open_store(config: &Config, registry: &Registry, clock: &Clock) -> Result<Ope
 
 /// The read client on the writing sign-in. No sign-in is a state that `status` shows, a bad file is an error.
 fn sign_in(config: &Config, endpoint: Endpoint, clock: &Clock) -> Result<ReadClient, ConfigError> {
-    let sign_in = SignIn::load(&config.token_file, Which::Sandbox, endpoint, clock.clone())
+    let sign_in = SignIn::load_from(config.token_store, &config.token_file, Which::Sandbox, endpoint, clock.clone())
         .map_err(|e| ConfigError(e.to_string()))?;
     let client = ReadClient::new(sign_in, Arc::new(config.tools.clone())).map_err(|e| ConfigError(e.to_string()))?;
     Ok(client.with_call_limit(Duration::from_millis(limits::READ_TO_WRITE_MS.unsigned_abs())))

@@ -2,7 +2,7 @@
 //! facts; only the functions that gather the facts touch the machine. Nobody is signed in, no tool is called.
 
 use crate::reach::{NotReached, place_of, reach};
-use crate::token::{Facts, SignIn, Trouble};
+use crate::token::{Facts, SignIn, Store, Trouble};
 use host::files::{self, FileError, Owner};
 use host::notify;
 use host::secret::hex;
@@ -113,35 +113,44 @@ fn redaction_ruling(tested: &Result<usize, String>) -> Row {
     }
 }
 
-/// A daemon's sign-in as it is held and as its file lies there now; `refused` when the server did not take it last time.
+/// A daemon's sign-in as it is held and as it is kept now; `refused` when the server did not take it last time.
 /// Nobody is signed in, and nothing is renewed.
-#[must_use]
-pub fn sign_in(sign_in: &SignIn, refused: bool, slot: &str) -> Row {
-    let file = sign_in.check_file().map_err(|error| error.to_string());
-    sign_in_ruling(slot, &sign_in.facts_after(refused), &file, sign_in.clock().unix())
+pub async fn sign_in(sign_in: &SignIn, refused: bool, slot: &str) -> Row {
+    let kept = sign_in.check_kept().await.map_err(|error| error.to_string());
+    sign_in_ruling(slot, &sign_in.facts_after(refused), (sign_in.store(), &kept), sign_in.clock().unix())
 }
 
-fn sign_in_ruling(slot: &str, facts: &Facts, file: &Result<(), String>, now: i64) -> Row {
+fn sign_in_ruling(slot: &str, facts: &Facts, (store, kept): (Store, &Result<(), String>), now: i64) -> Row {
     let row = |grade, words: Worded| {
         let [en, es] = [&words.en, &words.es].map(|text| format!("{slot}: {text}"));
         Row::new(Check::SignIn, grade, Worded::new(en, es))
     };
-    if let Err(why) = file {
-        return row(Grade::Fail, Worded::same(why.as_str())).advise(
-            "Put the file right; it is looked at again by itself.",
-            "Corrija el archivo; se vuelve a mirar solo.",
-        );
+    if let Err(why) = kept {
+        let row = row(Grade::Fail, Worded::same(why.as_str()));
+        return match store {
+            Store::File => row.advise(
+                "Put the file right; it is looked at again by itself.",
+                "Corrija el archivo; se vuelve a mirar solo.",
+            ),
+            Store::Keychain => row.advise(
+                "Put the login keychain right; it is looked at again by itself.",
+                "Corrija el llavero de inicio de sesión; se vuelve a mirar solo.",
+            ),
+        };
     }
     match facts.trouble {
         Some(trouble @ (Trouble::Missing(_) | Trouble::NotSaved(_))) => row(Grade::Warn, trouble.words()),
         Some(trouble) => row(Grade::Fail, trouble.words()),
-        None => row(Grade::Ok, held(facts, now)),
+        None => row(Grade::Ok, held(facts, store, now)),
     }
 }
 
 /// When it runs out and what was granted, as far as it is known.
-fn held(facts: &Facts, now: i64) -> Worded {
-    let mut words = Worded::new("present, its file is private", "presente, su archivo es privado");
+fn held(facts: &Facts, store: Store, now: i64) -> Worded {
+    let mut words = match store {
+        Store::File => Worded::new("present, its file is private", "presente, su archivo es privado"),
+        Store::Keychain => Worded::new("present, kept in the keychain", "presente, guardado en el llavero"),
+    };
     let mut add = |en: String, es: String| {
         words.en.push_str(&en);
         words.es.push_str(&es);
@@ -159,9 +168,7 @@ fn held(facts: &Facts, now: i64) -> Worded {
             let minutes = (at - now).max(0) / 60;
             add(format!("; runs out in {minutes} minutes"), format!("; caduca en {minutes} minutos"));
         }
-        (false, None) => {
-            add("; its file does not say when it runs out".to_owned(), "; su archivo no dice cuándo caduca".to_owned())
-        }
+        (false, None) => add("; it does not say when it runs out".to_owned(), "; no dice cuándo caduca".to_owned()),
     }
     match &facts.scope {
         Some(scope) => add(format!("; granted: {scope}"), format!("; concedido: {scope}")),

@@ -43,16 +43,21 @@ fn a_sign_in_is_judged_by_what_is_held_and_by_its_file() {
         scope: Some("devices".to_owned()),
         trouble: None,
     };
-    let of = |trouble, file: Result<(), &str>| {
+    let at = |store, trouble, kept: Result<(), &str>| {
         let facts = Facts { trouble, ..usable.clone() };
-        sign_in_ruling("sandbox", &facts, &file.map_err(str::to_owned), 4_000)
+        sign_in_ruling("sandbox", &facts, (store, &kept.map_err(str::to_owned)), 4_000)
     };
+    let of = |trouble, kept| at(Store::File, trouble, kept);
     let good = of(None, Ok(()));
     assert_eq!(good.grade, Grade::Ok);
     for (words, texts) in [(&good.found.en, ["100 minutes", "devices"]), (&good.found.es, ["100 minutos", "devices"])] {
         assert!(texts.iter().all(|text| words.contains(text)), "{words}");
     }
     assert_eq!(grade(&of(None, Err("mode 0644"))), Grade::Fail);
+    let good = at(Store::Keychain, None, Ok(()));
+    assert!(good.found.en.contains("in the keychain") && good.found.es.contains("en el llavero"), "{good:?}");
+    let bad = at(Store::Keychain, None, Err("locked"));
+    assert!(grade(&bad) == Grade::Fail && bad.advice.es.contains("llavero"), "{bad:?}");
     let which = crate::token::Which::Sandbox;
     for (trouble, want) in [
         (Trouble::CredentialOver(which), Grade::Fail),
@@ -69,8 +74,8 @@ fn a_sign_in_is_judged_by_what_is_held_and_by_its_file() {
     }
 }
 
-#[test]
-fn a_sign_ins_file_is_never_shown() {
+#[tokio::test]
+async fn a_sign_ins_file_is_never_shown() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("token");
@@ -80,12 +85,12 @@ fn a_sign_ins_file_is_never_shown() {
     let held = SignIn::load(&file, crate::token::Which::Sandbox, endpoint, clock).unwrap();
     for (mode, want) in [(0o600, Grade::Ok), (0o644, Grade::Fail)] {
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
-        let row = sign_in(&held, false, "sandbox");
+        let row = sign_in(&held, false, "sandbox").await;
         assert_eq!(row.grade, want, "{row:?}");
         assert!(!format!("{row:?}").contains("never-show"), "{row:?}");
     }
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
-    let row = sign_in(&held, true, "sandbox");
+    let row = sign_in(&held, true, "sandbox").await;
     assert!(row.grade == Grade::Fail && row.found.es.contains("fleetwatchctl login --sandbox"), "{row:?}");
 }
 

@@ -11,6 +11,7 @@ pub mod error;
 pub mod fleet;
 mod http;
 pub mod json;
+mod keychain;
 pub mod oauth;
 pub mod parse;
 pub mod quote;

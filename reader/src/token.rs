@@ -1,4 +1,4 @@
-//! A sign-in: what one slot shows the server, read from its own 0600 file, renewed when it runs out.
+//! A sign-in: what one slot shows the server, read from where it is kept, renewed when it runs out.
 //!
 //! Two kinds. A bare bearer, put there by a person or a service manager, is sent as it is. A sign-in by `login` is
 //! renewed by one process at a time, under a lock file beside it; a renewal is its own task, since a caller that stops
@@ -6,10 +6,11 @@
 
 use crate::endpoint::Endpoint;
 use crate::oauth::{self, Attempt, Net, OauthError, Revoked};
-use crate::store::{self, Content, Death, Record, Unusable};
+use crate::store::{self, Death, Record};
 use host::clock::Clock;
-use host::files::{self, FileError, FileLock, Owner};
+use host::files::{self, FileLock};
 use host::secret::SecretText;
+use kept::Kept;
 use protocol::guard::unguarded;
 use protocol::refusal::RefusalCode;
 use protocol::shown::Worded;
@@ -23,10 +24,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use zeroize::Zeroizing;
 
 mod error;
+mod kept;
 mod new;
 mod trouble;
 
-pub use error::SignInError;
+pub use error::{KeychainError, SignInError};
+pub use kept::{STORE, Store, check_store};
 pub use new::NewSignIn;
 pub use trouble::{Facts, Trouble};
 
@@ -39,25 +42,6 @@ const READ_MARGIN: i64 = 30;
 const EARLY: i64 = 60;
 /// Shortest time between two renewals that only words asked for, in milliseconds.
 const WORDS_PAUSE: i64 = 60_000;
-
-/// The setting that says where sign-ins are kept.
-pub const STORE: &str = "FLEETWATCH_TOKEN_STORE";
-
-/// Whether this value of [`STORE`] is one that can be had: `file`, which is also what no value means.
-///
-/// # Errors
-/// Words for the person who set it.
-pub fn check_store(word: Option<&str>) -> Result<(), &'static str> {
-    match word {
-        None | Some("file") => Ok(()),
-        Some("keychain") => {
-            Err("the macOS Keychain is not supported; take the setting away, and the sign-in is kept in a 0600 file")
-        }
-        Some(_) => {
-            Err("must be file; a credential of the service manager is a file too, named by the token file's setting")
-        }
-    }
-}
 
 /// Which of the two sign-ins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +76,9 @@ pub struct SignIn {
     renewing: tokio::sync::Mutex<Option<i64>>,
     logins: Arc<Semaphore>,
     read_only: bool,
+    kept: Kept,
+    /// The turn to change what is kept, with what is held.
+    saving: tokio::sync::Mutex<()>,
 }
 
 #[derive(Clone)]
@@ -151,20 +138,8 @@ impl SignIn {
         (endpoint, read_only): (Endpoint, bool),
         clock: Clock,
     ) -> Result<Arc<Self>, SignInError> {
-        let sign_in = Self {
-            path: path.to_owned(),
-            which,
-            endpoint,
-            clock,
-            held: Mutex::new(Held::Nothing),
-            generation: AtomicU64::new(0),
-            renewing: tokio::sync::Mutex::default(),
-            logins: Arc::new(Semaphore::new(1)),
-            read_only,
-        };
-        let held = sign_in.on_disk()?;
-        *sign_in.held() = held;
-        Ok(Arc::new(sign_in))
+        let kept = if read_only { Kept::Credential } else { Kept::File };
+        Self::load_kept(path, which, (endpoint, kept), clock)
     }
 
     /// A sign-in of this record alone, on no disk, to look before it is kept.
@@ -179,6 +154,8 @@ impl SignIn {
             renewing: tokio::sync::Mutex::default(),
             logins: Arc::new(Semaphore::new(0)),
             read_only: true,
+            kept: Kept::Credential,
+            saving: tokio::sync::Mutex::default(),
         })
     }
 
@@ -232,6 +209,7 @@ impl SignIn {
     }
 
     async fn ready(self: &Arc<Self>, seconds: i64) -> Result<Used, NoPass> {
+        self.look_in_keychain().await;
         self.look_again();
         for _ in 0..2 {
             let held = self.held().clone();
@@ -241,7 +219,7 @@ impl SignIn {
                 Held::Signed { record, .. } if record.dead.is_some() => return Err(NoPass::Dead),
                 Held::Signed { record, saved } => {
                     if !saved {
-                        self.save(&record);
+                        self.save(&record).await;
                     }
                     if record.lasts(seconds, self.clock.unix()) {
                         return Ok(Used(Some(record)));
@@ -285,7 +263,7 @@ impl SignIn {
             NoPass::NotRenewed
         })?;
         // Another process may have renewed it, or signed out, while this one waited.
-        let on_disk = self.on_disk().map_err(|error| {
+        let on_disk = self.on_disk().await.map_err(|error| {
             tracing::warn!(%error, "the sign-in is not renewed");
             NoPass::NotRenewed
         })?;
@@ -302,7 +280,7 @@ impl SignIn {
                 tracing::warn!("the sign-in has nothing to be renewed with; it is kept while its time lasts");
                 return Err(not_renewed(denied));
             }
-            return Err(self.bury(stale, if early { Death::Early } else { Death::RanOut }));
+            return Err(self.bury(stale, if early { Death::Early } else { Death::RanOut }).await);
         };
         if denied == Some(Denied::InWords) && !over {
             let now = self.clock.boot_ms();
@@ -317,12 +295,12 @@ impl SignIn {
         };
         match renewed {
             Ok(record) => {
-                self.keep(record);
+                self.keep(record).await;
                 Ok(())
             }
             Err(OauthError::Refused(status)) => {
                 tracing::warn!(status, "the server refused to renew the sign-in");
-                Err(self.bury(stale, if early { Death::Early } else { Death::Refused }))
+                Err(self.bury(stale, if early { Death::Early } else { Death::Refused }).await)
             }
             Err(error) => {
                 tracing::warn!(%error, "the sign-in is not renewed");
@@ -344,20 +322,25 @@ impl SignIn {
         }
     }
 
-    fn bury(&self, record: &Record, how: Death) -> NoPass {
-        self.keep(record.died(how));
+    async fn bury(&self, record: &Record, how: Death) -> NoPass {
+        self.keep(record.died(how)).await;
         NoPass::Dead
     }
 
-    fn keep(&self, record: Record) {
+    async fn keep(&self, record: Record) {
         let record = Arc::new(record);
         self.hold(Held::Signed { record: Arc::clone(&record), saved: false });
-        self.save(&record);
+        self.save(&record).await;
     }
 
     // What can't be saved is used all the same, and offered to the disk again at the next call.
-    fn save(&self, record: &Arc<Record>) {
-        match files::write_private(&self.path, &store::write(record, self.which)) {
+    async fn save(&self, record: &Arc<Record>) {
+        let _turn = self.saving.lock().await;
+        // Something newer may have come while this one waited.
+        if !self.still_holds(record) {
+            return;
+        }
+        match self.kept.write(&self.path, &store::write(record, self.which)).await {
             Ok(()) => {
                 let mut held = self.held();
                 if let Held::Signed { record: now, saved } = &mut *held
@@ -366,7 +349,7 @@ impl SignIn {
                     *saved = true;
                 }
             }
-            Err(error) => tracing::error!(%error, "the renewed sign-in is not on the disk yet"),
+            Err(error) => tracing::error!(%error, "the renewed sign-in is not saved yet"),
         }
     }
 
@@ -378,45 +361,6 @@ impl SignIn {
 
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    // Somebody may have put a sign-in in place since; the one that is held is good for nothing.
-    fn look_again(&self) {
-        let hopeless = match &*self.held() {
-            Held::Nothing | Held::Foreign => true,
-            Held::Bearer(_) => false,
-            Held::Signed { record, saved } => *saved && record.dead.is_some(),
-        };
-        if !hopeless {
-            return;
-        }
-        match self.on_disk() {
-            Ok(Held::Nothing) => {}
-            Ok(found) => {
-                let dead = matches!(&found, Held::Signed { record, .. } if record.dead.is_some());
-                if !dead {
-                    self.hold(found);
-                }
-            }
-            Err(error) => tracing::warn!(%error, "the sign-in's file"),
-        }
-    }
-
-    fn on_disk(&self) -> Result<Held, SignInError> {
-        let text =
-            if self.read_only { files::read_credential(&self.path) } else { files::read_secret(&self.path, Owner::Me) };
-        let text = match text {
-            Ok(text) => text,
-            Err(FileError::NotFound { .. }) => return Ok(Held::Nothing),
-            Err(error) => return Err(SignInError::File(error)),
-        };
-        Ok(match store::read(text, self.which) {
-            Ok(Content::Bearer(bearer)) => Held::Bearer(Arc::new(bearer)),
-            Ok(Content::Signed(record)) if record.server != self.endpoint.as_str() => Held::Foreign,
-            Ok(Content::Signed(record)) => Held::Signed { record: Arc::from(record), saved: true },
-            Err(Unusable::Neither) => return Err(SignInError::NotASignIn { path: self.path.clone() }),
-            Err(Unusable::OtherSlot) => return Err(SignInError::OtherSlot { path: self.path.clone() }),
-        })
     }
 
     async fn lock(&self) -> Result<FileLock, SignInError> {
@@ -467,7 +411,8 @@ impl SignIn {
         }
         let _lock = self.lock().await?;
         let Held::Signed { record, .. } = new.looks.held().clone() else { return Err(SignInError::Gone) };
-        files::write_private(&self.path, &store::write(&record, self.which)).map_err(SignInError::File)?;
+        let _saving = self.saving.lock().await;
+        self.kept.write(&self.path, &store::write(&record, self.which)).await?;
         self.hold(Held::Signed { record, saved: true });
         new.settled.store(true, Ordering::SeqCst);
         Ok(())
@@ -484,7 +429,7 @@ impl SignIn {
         }
         let _turn = self.renewing.lock().await;
         let _lock = self.lock().await?;
-        let on_disk = self.on_disk().unwrap_or(Held::Nothing);
+        let on_disk = self.on_disk().await.unwrap_or(Held::Nothing);
         let held = if matches!(on_disk, Held::Nothing) { self.held().clone() } else { on_disk };
         let done = match held {
             Held::Nothing => SignedOut::Nothing,
@@ -496,17 +441,10 @@ impl SignIn {
                 Err(_) => SignedOut::NotRevoked,
             },
         };
-        files::remove_private(&self.path).map_err(SignInError::File)?;
+        let _saving = self.saving.lock().await;
+        self.kept.remove(&self.path).await?;
         self.hold(Held::Nothing);
         Ok(done)
-    }
-
-    /// Whether the file can be read as it lies there now. No file is nothing wrong.
-    ///
-    /// # Errors
-    /// [`SignInError`]
-    pub fn check_file(&self) -> Result<(), SignInError> {
-        self.on_disk().map(drop)
     }
 
     /// How it is, without asking anybody.

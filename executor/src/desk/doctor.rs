@@ -44,7 +44,7 @@ impl Desk {
             shared::policy_files(&app.config.policy_dir, &app.config.policy_hash),
             shared::guard(&app.config.tools),
             shared::redaction(),
-            shared::sign_in(app.reads.sign_in(), refused, app.config.slot.as_str()),
+            shared::sign_in(app.reads.sign_in(), refused, app.config.slot.as_str()).await,
             shared::server(Check::Fleet, &app.config.mcp_url).await,
             rows::fence(fence.as_deref(), set.proposes),
             rows::autonomy(set),

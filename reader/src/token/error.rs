@@ -1,16 +1,24 @@
-//! Why a sign-in's file cannot be used.
+//! Why what is kept of a sign-in cannot be used.
 
+pub use crate::keychain::KeychainError;
 use host::files::FileError;
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why there is no usable file.
+/// Why there is no usable sign-in.
 #[derive(Debug)]
 pub enum SignInError {
     /// The file is refused or can't be read or written.
     File(FileError),
+    /// The keychain is to keep it, and a file lies there too.
+    FileToo {
+        /// The file.
+        path: PathBuf,
+    },
     /// The new sign-in is gone.
     Gone,
+    /// The keychain does not give or take it.
+    Keychain(KeychainError),
     /// Another process holds the lock.
     Locked {
         /// The lock's file.
@@ -37,6 +45,12 @@ impl fmt::Display for SignInError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(error) => error.fmt(f),
+            Self::FileToo { path } => write!(
+                f,
+                "FLEETWATCH_TOKEN_STORE is keychain, and a sign-in may lie in {} still; take the setting away, run fleetwatchctl logout, and set it again",
+                path.display()
+            ),
+            Self::Keychain(error) => error.fmt(f),
             Self::Gone => f.write_str("the new sign-in is gone; sign in again"),
             Self::Locked { path } => {
                 write!(f, "another process has held {} for 25 s; look which one, and try again", path.display())

@@ -1,4 +1,5 @@
 use super::*;
+use host::files::FileError;
 use policy::call::Slot;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -63,11 +64,15 @@ fn one_sign_in_at_a_time() {
 
 #[test]
 fn a_store_that_is_not_supported_is_refused_with_what_to_do() {
-    check_store(None).unwrap();
-    check_store(Some("file")).unwrap();
-    let keychain = check_store(Some("keychain")).unwrap_err();
-    assert!(keychain.contains("Keychain is not supported") && keychain.contains("0600 file"), "{keychain}");
-    check_store(Some("auto")).unwrap_err();
+    for mac in [true, false] {
+        assert_eq!(kept::choose(None, mac), Ok(Store::File));
+        assert_eq!(kept::choose(Some("file"), mac), Ok(Store::File));
+        kept::choose(Some("auto"), mac).unwrap_err();
+    }
+    assert_eq!(kept::choose(Some("keychain"), true), Ok(Store::Keychain));
+    let elsewhere = kept::choose(Some("keychain"), false).unwrap_err();
+    assert!(elsewhere.contains("macOS only") && elsewhere.contains("0600 file"), "{elsewhere}");
+    assert_eq!(check_store(Some("keychain")).is_ok(), cfg!(target_os = "macos"));
 }
 
 #[test]
@@ -139,4 +144,108 @@ fn a_sign_in_that_the_server_refuses_is_told_with_what_helps_and_nothing_hides_i
     let early = store::tests::sample("http://127.0.0.1:9/mcp").died(Death::Early);
     let (_folder, sign_in) = kept_as(&store::write(&early, Which::Normal), false);
     assert_eq!(sign_in.facts_after(true).trouble, Some(Trouble::EndedEarly(Which::Normal)));
+}
+
+fn in_keychain(double: &crate::keychain::tests::Double, which: Which) -> Result<Arc<SignIn>, SignInError> {
+    let endpoint = Endpoint::parse("http://127.0.0.1:9/mcp", Slot::Sim).unwrap();
+    let kept = Kept::Keychain(double.keychain(which));
+    SignIn::load_kept(&double.path("state-token"), which, (endpoint, kept), Clock::system().unwrap())
+}
+
+fn good() -> Record {
+    let mut record = store::tests::sample("http://127.0.0.1:9/mcp");
+    record.expires_at = Some(99_999_999_999);
+    record
+}
+
+#[tokio::test]
+async fn a_sign_in_is_kept_in_the_keychain_found_after_a_restart_and_forgotten_there() {
+    let double = crate::keychain::tests::Double::new();
+    let sign_in = in_keychain(&double, Which::Normal).unwrap();
+    assert_eq!((sign_in.store(), sign_in.facts().usable), (Store::Keychain, false));
+    let new = NewSignIn::new(sign_in.candidate(good()));
+    sign_in.adopt(&new).await.unwrap();
+    assert!(sign_in.facts().usable);
+    sign_in.check_kept().await.unwrap();
+
+    let again = in_keychain(&double, Which::Normal).unwrap();
+    assert_eq!(again.header().unwrap().as_bytes(), b"Bearer access-never-show");
+    assert!(!in_keychain(&double, Which::Sandbox).unwrap().facts().usable, "the other slot has its own items");
+    assert!(!double.path("state-token").exists(), "no file holds it too");
+
+    assert_eq!(again.sign_out().await.unwrap(), SignedOut::NotRevoked);
+    assert!(!in_keychain(&double, Which::Normal).unwrap().facts().usable);
+    assert_eq!(double.items(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_the_keychain_does_not_take_is_told_kept_in_use_and_offered_again() {
+    let double = crate::keychain::tests::Double::new();
+    let sign_in = in_keychain(&double, Which::Normal).unwrap();
+    double.mood("locked");
+    let new = NewSignIn::new(sign_in.candidate(good()));
+    let error = sign_in.adopt(&new).await.unwrap_err();
+    assert_eq!(error.to_string(), KeychainError::Locked.to_string());
+    assert!(!sign_in.facts().usable, "what was held before is untouched");
+    new.settled.store(true, Ordering::SeqCst);
+
+    sign_in.keep(good()).await;
+    let facts = sign_in.facts();
+    assert!(facts.usable && facts.trouble == Some(Trouble::NotSaved(Which::Normal)), "{facts:?}");
+    assert!(matches!(sign_in.sign_out().await, Err(SignInError::Keychain(KeychainError::Locked))));
+    assert!(sign_in.facts().usable, "nothing is forgotten");
+
+    double.mood("");
+    sign_in.pass(60).await.unwrap();
+    assert_eq!(sign_in.facts().trouble, None);
+    assert!(in_keychain(&double, Which::Normal).unwrap().facts().usable);
+}
+
+#[tokio::test]
+async fn a_keychain_that_is_locked_or_broken_or_not_alone_stops_the_start() {
+    let double = crate::keychain::tests::Double::new();
+    let sign_in = in_keychain(&double, Which::Normal).unwrap();
+    sign_in.keep(good()).await;
+    double.mood("locked");
+    assert!(matches!(in_keychain(&double, Which::Normal), Err(SignInError::Keychain(KeychainError::Locked))));
+    double.mood("");
+    // The other slot's sign-in under this slot's name.
+    let other = double.keychain(Which::Normal);
+    other.save(&store::write(&good(), Which::Sandbox)).await.unwrap();
+    let error = in_keychain(&double, Which::Normal).unwrap_err();
+    assert!(
+        error.to_string().contains("fleetwatch-sim-normal") && !error.to_string().contains("never-show"),
+        "{error}"
+    );
+    // A file from before would outlive a sign-out.
+    files::write_private(&double.path("state-token"), b"bearer-never-show\n").unwrap();
+    let error = in_keychain(&double, Which::Normal).unwrap_err();
+    assert!(matches!(error, SignInError::FileToo { .. }) && error.to_string().contains("logout"), "{error}");
+}
+
+#[tokio::test]
+async fn a_sign_in_that_another_process_put_into_the_keychain_is_found_at_the_next_call() {
+    let double = crate::keychain::tests::Double::new();
+    let sign_in = in_keychain(&double, Which::Normal).unwrap();
+    assert_eq!(sign_in.pass(60).await.unwrap_err(), NoPass::Missing);
+    double.keychain(Which::Normal).save(&store::write(&good(), Which::Normal)).await.unwrap();
+    sign_in.pass(60).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_older_sign_in_that_waits_to_be_saved_never_takes_the_place_of_a_newer_one() {
+    let double = crate::keychain::tests::Double::new();
+    let sign_in = in_keychain(&double, Which::Normal).unwrap();
+    let (older, newer) = (Arc::new(good()), Arc::new(good()));
+    sign_in.hold(Held::Signed { record: Arc::clone(&older), saved: false });
+    let turn = sign_in.saving.lock().await;
+    let (late, me) = (Arc::clone(&older), Arc::clone(&sign_in));
+    let saving = tokio::spawn(async move { me.save(&late).await });
+    tokio::task::yield_now().await;
+    sign_in.hold(Held::Signed { record: newer, saved: false });
+    drop(turn);
+    saving.await.unwrap();
+    assert_eq!(double.items(), Vec::<String>::new(), "the older one is not written any more");
+    sign_in.pass(60).await.unwrap();
+    assert_eq!(sign_in.facts().trouble, None);
 }

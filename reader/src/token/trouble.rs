@@ -33,7 +33,7 @@ pub enum Trouble {
     Foreign(Which),
     /// Nobody signed in.
     Missing(Which),
-    /// It is renewed, and the disk does not have it yet.
+    /// It is renewed, and not saved yet.
     NotSaved(Which),
     /// The server does not renew it.
     Over(Which),
@@ -153,8 +153,8 @@ impl Trouble {
             }
             Self::NotSaved(which) => (
                 which,
-                "the renewed {slot} sign-in could not be saved; it is lost if the daemon stops: look at the disk and the log",
-                "el inicio de sesión {slot} renovado no se pudo guardar; se pierde si el servicio se detiene: mire el disco y el registro",
+                "the renewed {slot} sign-in could not be saved; it is lost if the daemon stops: look at the disk or the keychain, and at the log",
+                "el inicio de sesión {slot} renovado no se pudo guardar; se pierde si el servicio se detiene: mire el disco o el llavero, y el registro",
             ),
             Self::Over(which) => (
                 which,
