@@ -218,9 +218,14 @@ linux_install() {
         run systemctl daemon-reload
         run systemctl try-restart fleetwatch-executor.service fleetwatch-assistant.service
     fi
+    who=$root/var/lib/fleetwatch-executor/principals.yaml
+    if [ -z "$dry" ] && [ -s "$who" ] && [ "$(cat "$who")" != "[]" ]; then
+        say "Installed. Who may decide stands in $who already."
+        return 0
+    fi
     say "Installed. Next, with the name of whoever may decide in the place of ANA:
   usermod --append --groups fleetwatch-operators,fleetwatch-agents ANA
-  printf -- '- name: ANA\\n  uid: %s\\n  operator: true\\n' \"\$(id -u ANA)\" >/var/lib/fleetwatch-executor/principals.yaml
+  printf -- '- name: ANA\\n  uid: %s\\n  operator: true\\n' \"\$(id -u ANA)\" | runuser -u fleetwatch-executor -- tee /var/lib/fleetwatch-executor/principals.yaml
   systemctl enable --now fleetwatch.target"
 }
 
@@ -355,6 +360,10 @@ uninstall() {
             "$root$prefix/share/doc/fleetwatch/examples" "$root$prefix/share/doc/fleetwatch"
         if [ "$system" = linux ]; then run rm -rf "$root/run/fleetwatch"; fi
         if [ "$system" = linux ] && linux_runs; then run systemctl daemon-reload; fi
+    elif [ -e "$root/usr/libexec/fleetwatch/fleetwatch-executor" ]; then
+        fail "Fleetwatch is installed here as a package; use apt"
+    elif [ -e "$root/etc/systemd/system/fleetwatch-executor.service" ] || [ -e "$root/Library/LaunchDaemons/fleetwatch.executor.plist" ]; then
+        fail "Fleetwatch is installed here with another --prefix; name it"
     elif [ -z "$purge" ]; then
         fail "nothing of this script is installed below $root$prefix: no $root$manifest"
     fi

@@ -2,7 +2,9 @@
 //! (issue lines 4.1, 4.2 and 4.4).
 
 use listenfd::ListenFd;
-use nix::sys::socket::{AddressFamily, SockType, SockaddrLike, SockaddrStorage, getsockname, getsockopt, sockopt};
+use nix::sys::socket::{
+    AddressFamily, Backlog, SockType, SockaddrLike, SockaddrStorage, getsockname, getsockopt, listen, sockopt,
+};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -148,6 +150,8 @@ pub fn take(known: &[(&'static str, Kind)]) -> Result<Handed, ActivationError> {
                 if !on_loopback || !listens(&listener, AddressFamily::Inet) {
                     return Err(not_that());
                 }
+                // Whoever made it may have given it a short queue, which a flood of calls fills at once.
+                listen(&listener, Backlog::MAXCONN).map_err(|_| not_that())?;
                 handed.loopback.insert(name, listener);
             }
         }

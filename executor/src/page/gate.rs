@@ -150,8 +150,10 @@ async fn serve((mut stream, theirs): (TcpStream, SocketAddr), ways: Arc<Ways>, s
     // Without it each answer waits for the peer's delayed acknowledgement.
     let _slower = stream.set_nodelay(true);
     let whose = uid_of(&stream, theirs, &ways).await;
-    // Whoever is nobody is a stranger too.
-    if !seat.belongs(whose.as_ref().is_ok_and(|uid| ways.door.may_visit(*uid))) {
+    // Whoever is nobody is a stranger too. The executor's own sign of life has a person's seat, so that no crowd of strangers
+    // makes it look dead; it sees no page for that.
+    let own = Some(host::socket::my_uid());
+    if !seat.belongs(whose.as_ref().is_ok_and(|uid| *uid == own || ways.door.may_visit(*uid))) {
         return turn_away(stream);
     }
     drop(turn);

@@ -22,7 +22,7 @@ const POLICY: &str = "autonomy: propose\ndry_run: false\ntimezone: UTC\n";
 const PEOPLE: &str =
     "u anna -\nm anna fleetwatch-operators\nm anna fleetwatch-agents\nu bot -\nm bot fleetwatch-agents\n";
 /// Shorter waits than in a real installation.
-const QUICK: &str = "[Service]\nWatchdogSec=6s\nRestartSec=300ms\n";
+const QUICK: &str = "[Service]\nWatchdogSec=10s\nRestartSec=300ms\n";
 const SIM: &str = "[Service]
 ExecStart=/usr/libexec/fleetwatch/fleetwatch-sim --port 9101 --model-port 9102 --oauth --log /run/calls.jsonl \
 --token-file-normal /etc/fleetwatch-sim/normal --token-file-sandbox /etc/fleetwatch-sim/sandbox
