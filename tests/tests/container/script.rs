@@ -118,6 +118,21 @@ fn the_installer_puts_in_what_it_says_and_takes_out_what_it_put_in() {
     assert!(root.join("etc/fleetwatch/policy.yaml.new").exists());
 
     let out = ["--uninstall", "--root", text(root)];
+    let before = files(root);
+    let elsewhere = installer(&[&out[..], &["--purge", "--prefix", "/opt/other"]].concat());
+    assert!(!elsewhere.status.success() && said(&elsewhere).contains("another --prefix"), "{}", said(&elsewhere));
+    let package = root.join("usr/libexec/fleetwatch");
+    must(fs::create_dir_all(&package), "the package's folder");
+    must(fs::write(package.join("fleetwatch-executor"), ""), "the package's program");
+    let packaged = installer(&[&out[..], &["--purge", "--prefix", "/opt/other"]].concat());
+    assert!(!packaged.status.success() && said(&packaged).contains("use apt"), "{}", said(&packaged));
+    must(fs::remove_dir_all(root.join("usr/libexec")), "it");
+    assert_eq!(files(root), before, "what is installed otherwise is not forgotten");
+    let people = "- name: ana\n  uid: 1000\n  operator: true\n";
+    must(fs::write(root.join("var/lib/fleetwatch-executor/principals.yaml"), people), "who may decide");
+    let again = archive.install(root, &[]);
+    assert!(again.status.success() && !said(&again).contains("runuser"), "{}", said(&again));
+
     let removed = installer(&out);
     assert!(removed.status.success(), "{}", said(&removed));
     let left = files(root);
