@@ -101,6 +101,7 @@ impl Transfer {
             StoreError::File(why) => Refusal::new(RefusalCode::BadArguments, &why),
             other @ (StoreError::Corrupt(_)
             | StoreError::Damaged(_)
+            | StoreError::Newer(_)
             | StoreError::Refused(_)
             | StoreError::Sqlite(_)
             | StoreError::Stopped) => other.into_refusal(),

@@ -63,7 +63,9 @@ impl ServeError {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Config(_) | Self::Handed(_) | Self::SignInOver(_) => CONFIGURATION,
+            Self::Config(_) | Self::Handed(_) | Self::SignInOver(_) | Self::Store(StoreError::Newer(_)) => {
+                CONFIGURATION
+            }
             Self::Socket(_, error) if error.needs_a_person() => CONFIGURATION,
             Self::Page(_) | Self::Restore | Self::Runtime(_) | Self::Socket(..) | Self::Store(_) => 1,
             Self::Usage(_) => USAGE,

@@ -16,6 +16,8 @@ pub enum StoreError {
     Damaged(String),
     /// The folder, key or spent log could not be used.
     File(String),
+    /// A newer program has made the database; no start of this one can mend that. In words, with what to do.
+    Newer(String),
     /// A rule said no; nothing was changed.
     Refused(Refusal),
     /// SQLite said no; the transaction was rolled back.
@@ -30,7 +32,7 @@ impl StoreError {
     pub fn into_refusal(self) -> Refusal {
         match self {
             Self::Refused(refusal) => refusal,
-            Self::Corrupt(_) | Self::Damaged(_) | Self::File(_) | Self::Sqlite(_) | Self::Stopped => {
+            Self::Corrupt(_) | Self::Damaged(_) | Self::File(_) | Self::Newer(_) | Self::Sqlite(_) | Self::Stopped => {
                 tracing::error!(error = %self, "store");
                 Refusal::bare(RefusalCode::StoreFailed)
             }
@@ -46,7 +48,7 @@ impl StoreError {
                 Some(CannotOpen | DiskFull | ReadOnly | SystemIoFailure) => FREE_THE_DISK,
                 _ => RESTORE,
             },
-            Self::Corrupt(_) | Self::File(_) | Self::Refused(_) | Self::Stopped => return self,
+            Self::Corrupt(_) | Self::File(_) | Self::Newer(_) | Self::Refused(_) | Self::Stopped => return self,
         };
         Self::File(format!("{} cannot be used ({self}); {advice}", folder.join(super::DATABASE).display()))
     }
@@ -61,7 +63,7 @@ impl fmt::Display for StoreError {
         match self {
             Self::Corrupt(what) => write!(f, "the store holds what Fleetwatch never writes: {what}"),
             Self::Damaged(what) => write!(f, "the database is damaged: {what}"),
-            Self::File(what) => write!(f, "{what}"),
+            Self::File(what) | Self::Newer(what) => write!(f, "{what}"),
             Self::Refused(refusal) => write!(f, "refused: {refusal}"),
             Self::Sqlite(error) => write!(f, "database: {error}"),
             Self::Stopped => f.write_str("the store has stopped"),

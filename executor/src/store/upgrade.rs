@@ -25,7 +25,7 @@ pub(super) fn take(connection: &mut Connection, folder: &Path, steps: &[&str]) -
         .query_row("PRAGMA user_version", [], |r| r.get::<_, i64>(0))
         .map(|v| usize::try_from(v).unwrap_or(usize::MAX))?;
     if version > steps.len() {
-        return Err(StoreError::Corrupt(format!(
+        return Err(StoreError::Newer(format!(
             "store.db has schema {version}, this program knows {}; install the newer fleetwatch again",
             steps.len()
         )));

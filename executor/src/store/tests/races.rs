@@ -85,6 +85,7 @@ impl Hand {
             StoreError::Refused(refusal) => refusal,
             failed @ (StoreError::Corrupt(_)
             | StoreError::Damaged(_)
+            | StoreError::Newer(_)
             | StoreError::File(_)
             | StoreError::Sqlite(_)
             | StoreError::Stopped) => panic!("the store itself failed: {failed}"),

@@ -106,8 +106,9 @@ fn a_newer_schema_stops_the_start() {
     world.sql("PRAGMA user_version = 9");
     let state = world.folder.path().join("state");
     drop(world.store);
-    let error = Store::open(&state, &world.clock).unwrap_err().to_string();
-    assert!(error.contains("schema 9"), "{error}");
+    let error = Store::open(&state, &world.clock).unwrap_err();
+    assert!(error.to_string().contains("schema 9"), "{error}");
+    assert_eq!(crate::serve::ServeError::Store(error).exit_code(), 78, "starting again is no use");
 }
 
 #[test]
