@@ -1,13 +1,40 @@
 //! Processes as `/proc` shows them, and signals by process id. Only Linux has these, and only the tests need them.
 
 use std::fs;
+use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
 /// Between two looks.
 pub const LOOK: Duration = Duration::from_millis(20);
+
+/// A child that is gone with the test that started it.
+#[derive(Debug)]
+pub struct Reaped(pub Child);
+
+impl Deref for Reaped {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl DerefMut for Reaped {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
+}
+
+impl Drop for Reaped {
+    fn drop(&mut self) {
+        // Gone already is as good.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
 
 /// One process.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,6 +16,7 @@ mod impostor;
 mod shut;
 
 use fleetwatch_tests::hex;
+use fleetwatch_tests::processes::Reaped;
 use fleetwatch_tests::world::{Builder, World, draft, must, recording, skipped, some};
 use protocol::frame;
 use protocol::hello::{AuditHead, Hello, Reply, Request};
@@ -26,7 +27,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 /// Says frames as the user that runs it, among other things.
 const SPEAKER: &str = include_str!("secrets/other_user.py");
@@ -37,15 +38,7 @@ const OTHER: u32 = 61_912;
 const RECORD: &str = "batch_recording";
 
 /// A process that is gone with the test.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // Gone already is as good.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+struct Running(Reaped);
 
 impl Running {
     /// Lets its input end and gives what it printed.
@@ -88,7 +81,7 @@ fn as_user(uid: u32, program: &str) -> Command {
 /// Starts it with this wish as the first line of its input, which stays open.
 #[track_caller]
 fn started(uid: u32, program: &str, wish: &Value) -> Running {
-    let mut running = Running(must(as_user(uid, program).spawn(), "setpriv"));
+    let mut running = Running(Reaped(must(as_user(uid, program).spawn(), "setpriv")));
     let input = some(running.0.stdin.as_mut(), "its input");
     must(writeln!(input, "{wish}"), "its input");
     running

@@ -1,6 +1,7 @@
 //! The script that runs a daemon under launchd, with the real executor (issue line 4.4). There is no launchd here: the test
 //! hands over what its manual says, the listening socket as standard input, output and error.
 
+use fleetwatch_tests::processes::Reaped;
 use fleetwatch_tests::world::{World, must, until};
 use fleetwatch_tests::{binary, workspace_root};
 use std::fs::{self, File, Permissions};
@@ -8,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const SOON: Duration = Duration::from_secs(20);
@@ -16,15 +17,7 @@ const SOON: Duration = Duration::from_secs(20);
 const USER: &str = "FLEETWATCH_ASSISTANT_USER";
 
 /// A script that runs, and is gone with the test; the socket is launchd's too, and stays.
-struct Script(Child, #[expect(dead_code, reason = "held open")] OwnedFd);
-
-impl Drop for Script {
-    fn drop(&mut self) {
-        // Gone already is as good.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+struct Script(Reaped, #[expect(dead_code, reason = "held open")] OwnedFd);
 
 impl Script {
     fn code(&mut self) -> i32 {
@@ -84,7 +77,7 @@ impl Job {
         command.args(program).stdin(also()).stdout(output).stderr(error);
         command.env_clear().envs(&self.world.executor_settings).env_remove(USER);
         command.env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin").env("XPC_SERVICE_NAME", "fleetwatch.executor");
-        Script(must(command.current_dir("/").spawn(), self.shell), socket)
+        Script(Reaped(must(command.current_dir("/").spawn(), self.shell)), socket)
     }
 
     fn executor(&self, lines: &str) -> Script {

@@ -2,6 +2,7 @@
 //! taken by name, it says that it is up, lives and stops, and what it cannot use ends it with 78.
 
 use fleetwatch_tests::binary;
+use fleetwatch_tests::processes::Reaped;
 use fleetwatch_tests::world::{World, must, some, until};
 use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
@@ -10,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const SOON: Duration = Duration::from_secs(20);
@@ -19,15 +20,7 @@ const HAND_OVER: &str =
     r#"exec 3<&0 4>&1 0</dev/null 1>/dev/null; export LISTEN_PID=$$ LISTEN_FDS=2 LISTEN_FDNAMES="$0"; exec "$@""#;
 
 /// A process that is gone with the test.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // Gone already is as good.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+struct Running(Reaped);
 
 impl Running {
     fn code(&mut self) -> i32 {
@@ -52,7 +45,7 @@ impl Place {
     fn spawn(&self, command: &mut Command) -> Running {
         let log = must(File::options().create(true).append(true).open(&self.log), "the log");
         let settings = &self.world.executor_settings;
-        Running(must(command.env_clear().envs(settings).current_dir("/").stderr(log).spawn(), "the executor"))
+        Running(Reaped(must(command.env_clear().envs(settings).current_dir("/").stderr(log).spawn(), "the executor")))
     }
 
     /// The executor with two descriptors of these names.

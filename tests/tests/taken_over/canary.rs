@@ -4,6 +4,7 @@
 use super::{ASSISTANT, EXECUTOR, OTHER, Running, SPEAKER, apart, can_be_others, started};
 use fleetwatch_tests::binary;
 use fleetwatch_tests::needles::Needles;
+use fleetwatch_tests::processes::Reaped;
 use fleetwatch_tests::world::{ControlClient, World, must, proposed, some, until};
 use serde_json::{Value, json};
 use std::fs::{self, File};
@@ -167,7 +168,7 @@ fn may_leave_a_core(folder: &Path, program: &Path, change: impl FnOnce(&mut Comm
     let mut command = Command::new("/bin/sh");
     command.args(["-c", r#"ulimit -c unlimited && cd "$0" && exec "$@""#]).arg(folder).arg(program).env_clear();
     change(command.stdin(Stdio::piped()));
-    Running(must(command.spawn(), "sh"))
+    Running(Reaped(must(command.spawn(), "sh")))
 }
 
 // Ends it by this signal and tells whether the system wrote its memory down.

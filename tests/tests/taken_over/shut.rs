@@ -2,6 +2,7 @@
 
 use super::{ASSISTANT, EXECUTOR, OTHER, Running, apart, can_be_others, proposed, set_mode, started};
 use fleetwatch_tests::needles::files_under;
+use fleetwatch_tests::processes::Reaped;
 use fleetwatch_tests::processes::children_of;
 use fleetwatch_tests::world::{World, must, some};
 use serde_json::{Value, json};
@@ -175,7 +176,7 @@ fn a_child_of_either_daemon_would_inherit_nothing_and_there_is_none() {
     // One that passes a descriptor on is seen.
     let mut leaky = Command::new("/bin/sh");
     leaky.args(["-c", "exec 7</dev/zero; echo; sleep 60 & wait"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut leaky = Running(must(leaky.spawn(), "sh"));
+    let mut leaky = Running(Reaped(must(leaky.spawn(), "sh")));
     let mut line = [0; 1];
     must(std::io::Read::read_exact(&mut some(leaky.0.stdout.take(), "its output"), &mut line), "its word");
     assert!(inherited(leaky.0.id()).contains(&"/dev/zero".to_owned()));
